@@ -1,41 +1,44 @@
 """Copies a study's records, tables and plots to results/published, where they are committed.
 
-    python -m experiments.publish --study=quickstart [--relative] [--allow_dirty] [--replace]
-    python -m experiments.publish --results=FOLDER
+    python -m experiments.publish quickstart [--relative] [--allow-dirty] [--replace]
 
 --relative draws lengths as multiples of the training length. Runs of code that was not committed
-are refused unless --allow_dirty is given, and a study that lacks some of the published runs unless
+are refused unless --allow-dirty is given, and a study that lacks some of the published runs unless
 --replace is given.
 README.md there is never touched: `python -m docs.build` writes it from README.md.jinja.
 """
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from absl import flags
-
-from experiments import command_line, study_folder
+from pe_lab import cli
+from pe_lab.cli import _studies
+from pe_lab.cli._arguments import argument, flag
 from pe_lab.results import plots, results, tables
-from pe_lab.results.plots.pictures import Options
+from pe_lab.results.plots.pictures import Options as PictureOptions
 from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import changed_code
 
-study_folder.define()
-_RELATIVE = flags.DEFINE_bool("relative", False, "plot lengths as multiples of the training length")
-_ALLOW_DIRTY = flags.DEFINE_bool(
-    "allow_dirty", False, "publish runs of code that was not committed"
-)
 
-_REPLACE = flags.DEFINE_bool("replace", False, "replace a published study that has other runs")
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `python -m experiments.publish`."""
+
+    study: Path = argument(_studies.HELP, _studies.folder)
+    relative: bool = flag("draw lengths as multiples of the training length")
+    allow_dirty: bool = flag("publish runs of code that was not committed")
+    replace: bool = flag("replace a published study that has other runs")
 
 
-def main() -> int:
-    folder = study_folder.folder()
+def run(options: Options) -> int:
+    folder = options.study
     study = results.load(folder)
     if not study.finished:
         raise UserError(f"{folder} has no finished run to publish.")
     dirty = [r["run_id"] for r in study.records if r["provenance"].get("dirty")]
-    if dirty and not _ALLOW_DIRTY.value:
+    if dirty and not options.allow_dirty:
         raise UserError(
             f"{len(dirty)} run{'s' * (len(dirty) > 1)} in {folder}, such as {dirty[0]}, used code "
             "that was not committed: sweep again from a clean checkout, or give --allow_dirty."
@@ -48,12 +51,12 @@ def main() -> int:
     target = Path("results/published") / study.name
     if target.resolve() == folder.resolve():
         raise UserError(f"{folder} is the published study: give the folder that was trained.")
-    if not _REPLACE.value:
+    if not options.replace:
         _check_published(target, study)
     target.mkdir(parents=True, exist_ok=True)
     records.write_archive(target, study.records)
     tables.write(study, target)
-    plots.write(folder, target, options=Options(relative=_RELATIVE.value))
+    plots.write(folder, target, options=PictureOptions(relative=options.relative))
     # Last, so that a publication that was interrupted never has new labels on older records.
     named = study_files.read(folder)
     study_files.write(target, named.name, named.entries, named.analysis, named.tuning)
@@ -80,4 +83,4 @@ def _check_published(target: Path, study: results.Results) -> None:
 
 
 if __name__ == "__main__":
-    command_line.run(main)
+    cli.main_of(sys.modules[__name__], "python -m experiments.publish")

@@ -18,7 +18,8 @@ from typing import Any
 
 from absl import flags
 
-from experiments import allow_plugins, command_line, tables
+from experiments import allow_plugins, command_line
+from pe_lab.cli import tables
 from pe_lab.runs import commands, grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point

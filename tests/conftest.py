@@ -51,7 +51,7 @@ def pytest_runtest_teardown():
 
 
 def _is_of_user(item):
-    """Whether an item is a law of the user's class that `python -m experiments.laws` names."""
+    """Whether an item is a law of the user's class that `pe-lab laws` names."""
     names = {spec["name"] for spec in members.of_user().values()}
     values = getattr(item, "callspec", None)
     return values is not None and not names.isdisjoint(map(str, values.params.values()))

@@ -1,6 +1,6 @@
 """The members of a family that laws run on, and what the test file of a member declares.
 
-Laws run on every file of the folder. `python -m experiments.laws` sets VARIABLE, and they run on
+Laws run on every file of the folder. `pe-lab laws` sets VARIABLE, and they run on
 one class of a user's package instead.
 """
 

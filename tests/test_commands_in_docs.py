@@ -11,8 +11,7 @@ PAGES = [
     "CONTRIBUTING.md",
     *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")),
 ]
-COMMAND = re.compile(r"python -m experiments\.(\w+)((?:[ \n]+(?:\\\n\s*)?(?:--|\[--)[^\s`]+)*)")
-WITH_CONFIG = ("sweep", "train", "examples", "freeze", "benchmark")
+COMMAND = re.compile(r"(?:python -m experiments\.|\bpe-lab )(\w+)([^\n`#]*(?:\\\n[^\n`#]*)*)")
 
 
 def commands():
@@ -20,7 +19,8 @@ def commands():
     seen = set()
     for page in PAGES:
         for module, arguments in COMMAND.findall((ROOT / page).read_text(encoding="utf-8")):
-            names = re.findall(r"--([a-z_]+)", re.sub(r"=\S+", "", arguments))
+            names = re.findall(r"(?:^|[ \[])--([a-z_-]+)", arguments)
+            names = [name.replace("_", "-") for name in names]
             seen |= {(module, name) for name in names} | {(module, "help")}
     return sorted(seen)
 
@@ -29,9 +29,8 @@ def commands():
 def test_a_command_has_the_flags_that_pages_give_it(module):
     done = call(module, "--help")
     assert done.returncode == 0, done.stderr
-    own = {"help"} | set(re.findall(r"^  --(\w+): ", done.stdout, re.MULTILINE))
-    if module in WITH_CONFIG:
-        own.add("config")
+    own = {"help", "config"} | set(re.findall(r"^  (?:-h, )?--([\w-]+)", done.stdout, re.MULTILINE))
+    own = {name.replace("_", "-") for name in own}
     assert {name for m, name in commands() if m == module} <= own
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments import new
+from pe_lab import cli
+from pe_lab.cli import new
 from pe_lab.runs.errors import UserError
 
 ROOT = Path(__file__).parents[1]
@@ -151,11 +152,14 @@ def test_a_name_that_is_taken_or_is_no_name_is_rejected(family, name, sentence):
     assert str(raised.value) == sentence
 
 
-@pytest.mark.slow
-def test_a_wrong_family_is_one_sentence_and_status_2():
-    result = run(ROOT, "experiments.new", "encodin", "my_rope")
-    assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("error: experiments.new has no 'encodin'. Did you mean")
-    result = run(ROOT, "experiments.new", "encoding")
-    assert result.returncode == 2
-    assert result.stderr.startswith("error: Give a family and a name:")
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["encodin", "my_rope"], "pe-lab new: FAMILY has no 'encodin'. Did you mean 'encoding'?"),
+        (["encoding"], "pe-lab new needs NAME: the name of its file, such as my_rope."),
+    ],
+)
+def test_wrong_arguments_are_refused_in_one_sentence(arguments, sentence):
+    with pytest.raises(UserError) as raised:
+        cli.run(["new", *arguments])
+    assert str(raised.value).startswith(sentence)

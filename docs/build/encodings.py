@@ -20,7 +20,7 @@ _HEAD = """## Measured properties
 
 The table is of untrained encodings with {length} positions, width {width} and {heads} heads.
 `python -m docs.build --measure=scorecard` measures and draws it again. For other arguments, lengths
-or your own encodings use `python -m experiments.inspect --encodings=NAMES`.
+or your own encodings use `pe-lab inspect NAMES`.
 """
 
 

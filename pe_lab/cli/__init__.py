@@ -2,9 +2,9 @@
 
 A command is a file of this folder and is found by its name. It has
 
-    a docstring       its help; the first line is its line in the list of commands
-    define(parser)    adds its arguments to an argparse parser
-    run(options)      does the work and returns the exit status
+    a docstring     its help; the first line is its line in the list of commands
+    Options         a dataclass of its arguments (_arguments.py)
+    run(options)    does the work and returns the exit status
 
 A command imports what needs JAX inside `run`. Its help and the mistakes in its arguments then need
 no JAX, whose import takes seconds.
@@ -15,6 +15,7 @@ import importlib.metadata
 import platform
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pe_lab
 from pe_lab.cli import _docstrings, _exit
@@ -24,9 +25,17 @@ from pe_lab.runs.errors import unknown
 _HELP = ("-h", "--help", "help")
 
 
-def main() -> None:
-    """Run the command that the arguments name, and exit with its status."""
-    _exit.exit_with(lambda: run(sys.argv[1:]))
+def main(*command: str) -> None:
+    """Run the command that the arguments name, or the one that is given, and exit with its status.
+
+    main("sweep") is the entry point of one command.
+    """
+    _exit.exit_with(lambda: run([*command, *sys.argv[1:]]))
+
+
+def main_of(module: ModuleType, prog: str) -> None:
+    """Run a module that is like a command but needs a checkout, such as experiments.publish."""
+    _exit.exit_with(lambda: _run_module(module, prog, sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
@@ -45,9 +54,11 @@ def run(arguments: list[str]) -> int:
     if name not in names():
         raise unknown("pe-lab", name, names())
     module = importlib.import_module(f"{__name__}.{name}")
-    parser = Parser(prog=f"pe-lab {name}", description=module.__doc__)
-    module.define(parser)
-    options = parser.parse_args(rest)
+    return _run_module(module, f"pe-lab {name}", rest)
+
+
+def _run_module(module: ModuleType, prog: str, arguments: list[str]) -> int:
+    options = Parser(prog, module.Options, module.__doc__).parse(arguments)
     status: int = module.run(options)
     return status
 

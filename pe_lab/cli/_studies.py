@@ -5,6 +5,7 @@ from pathlib import Path
 import pe_lab
 from pe_lab.runs.errors import UserError, unknown
 
+HELP = "name, folder or config file of a study"
 # A study that was trained here comes before a published one of its name.
 RESULTS = (Path("results"), Path("results/published"))
 # A config of this folder comes before one of its name that pe_lab ships.
@@ -21,12 +22,18 @@ def folders() -> dict[str, Path]:
 
 
 def folder(study: str) -> Path:
-    """Return the folder of a study that is given by its name or by its path.
+    """Return the folder of a study that is given by its name, its folder, or its config file.
+
+    The study of a config is the one that `pe-lab sweep` trains in the results folder here.
 
     Raises:
       UserError: there is no study of this name.
     """
-    if "/" in study:
+    file, _, form = study.partition(":")
+    if file.endswith(".py"):
+        stem = config_file(file).stem
+        return RESULTS[0] / (f"{stem}_{form}" if form else stem)
+    if "/" in study or Path(study, "study.json").exists():
         return Path(study)
     by_name = folders()
     if study in by_name:

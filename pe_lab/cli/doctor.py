@@ -5,7 +5,7 @@
 It runs one computation on the first device. Exit status: 0; 1 if JAX cannot compute.
 """
 
-import argparse
+import dataclasses
 import importlib.metadata
 import importlib.util
 import os
@@ -26,11 +26,12 @@ _EXTRAS = {
 }
 
 
-def define(parser: argparse.ArgumentParser) -> None:
-    del parser  # it has no arguments
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """It has no arguments."""
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     del options
     print(f"pe_lab {pe_lab.__version__} in {Path(pe_lab.__file__).parent}")
     print(f"Python {platform.python_version()}, {os.cpu_count()} CPU cores")

@@ -6,16 +6,20 @@
 `pe-lab show NAME` describes one of them.
 """
 
-import argparse
+from dataclasses import dataclass
 
 from pe_lab.cli import _catalog
+from pe_lab.cli._arguments import argument
 
 
-def define(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=_catalog.KINDS, help="what to list")
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `pe-lab list`."""
+
+    kind: str = argument("what to list", choices=_catalog.KINDS)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     summaries = _catalog.summaries(options.kind)
     if not summaries:
         print(f"There are no {options.kind} in this folder.")

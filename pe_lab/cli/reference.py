@@ -7,18 +7,22 @@ and keys, biases, logits and outputs of every encoding. results/published/refere
 checkout has the published file, its description, and a checker in plain NumPy.
 """
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
+from pe_lab.cli._arguments import flag
 from pe_lab.runs.errors import UserError
 
 
-def define(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("encodings.npz"), help="the file")
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `pe-lab reference`."""
+
+    out: Path = flag("the file", Path, default=Path("encodings.npz"))
 
 
-def run(options: argparse.Namespace) -> int:
-    file: Path = options.out
+def run(options: Options) -> int:
+    file = options.out
     if file.suffix != ".npz" or not file.parent.is_dir():
         raise UserError(f"--out is the name of an .npz file in an existing folder, got {file}.")
     from pe_lab.inspection import reference_numbers

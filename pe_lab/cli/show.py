@@ -7,22 +7,26 @@
 `pe-lab list KIND` lists the names.
 """
 
-import argparse
 import inspect
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pe_lab.cli import _catalog, _docstrings, _studies
+from pe_lab.cli._arguments import argument, flag
 from pe_lab.runs.errors import UserError, unknown
 
 
-def define(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="as in `pe-lab list`, or package.module:Class")
-    parser.add_argument("--kind", choices=_catalog.KINDS, help="needed if several kinds have it")
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `pe-lab show`."""
+
+    name: str = argument("a name of `pe-lab list`, a folder, or package.module:Class")
+    kind: str | None = flag("the kind, if several have it", default=None, choices=_catalog.KINDS)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     kind = options.kind or _kind_of(options.name)
     is_path = ":" in options.name or kind == "studies"  # or a class, or a folder
     if not is_path and options.name not in _catalog.summaries(kind):
@@ -80,8 +84,8 @@ def _show_plugin(family: str, name: str) -> None:
         print("It has no arguments.")
         return
     print("Arguments:")
-    for argument in arguments.values():
-        print(f"  {argument}")
+    for parameter in arguments.values():
+        print(f"  {parameter}")
 
 
 def _show_metric(name: str) -> None:

@@ -203,7 +203,7 @@ def _checkpoints() -> Settings:
         interval=60.0,
         # The last checkpoint stays after the records are written.
         keep_final=True,
-        # With keep_final, the parameters at every point of the curve stay too. experiments.inspect
+        # With keep_final, the parameters at every point of the curve stay too. pe-lab inspect
         # shows the course of training from them.
         keep_curve=False,
     )

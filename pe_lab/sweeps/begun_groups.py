@@ -46,7 +46,7 @@ def of(
             raise UserError(
                 f"The run {run_id} has finished and lacks evaluations of this study, and its "
                 f"parameters are gone or belong to a group with runs that the study no longer "
-                f"has. Use experiments.evaluate, or give another --results to train it again."
+                f"has. Use pe-lab evaluate, or give another --results to train it again."
             )
     return begun
 

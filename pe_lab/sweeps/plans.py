@@ -178,7 +178,7 @@ def _check_code(unfinished: Sequence[Run], by_id: dict[str, Record]) -> None:
         raise UserError(
             f"The run {run_id} lacks evaluations of this study, and the code of "
             f"{' and '.join(names)} has changed since it was trained: restore it, give another "
-            "--results, or use experiments.evaluate --allow_changed_code."
+            "--results, or use pe-lab evaluate --allow-changed-code."
         )
 
 

@@ -1,9 +1,11 @@
 """`pe-lab`: commands by file name, help and mistakes without JAX, one sentence for a mistake."""
 
+import dataclasses
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 import pe_lab
 from pe_lab import cli
 from pe_lab.cli import _arguments, _catalog
-from pe_lab.runs import plugins
+from pe_lab.runs import allowed_plugins, plugins
 from pe_lab.runs.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -39,8 +41,8 @@ def test_help_and_version_need_no_jax(arguments):
     ("arguments", "message"),
     [
         (["lst"], "pe-lab has no 'lst'. Did you mean 'list'?"),
-        (["list", "encodngs"], "pe-lab list: kind has no 'encodngs'. Did you mean 'encodings'?"),
-        (["list"], "pe-lab list: the following arguments are required: kind."),
+        (["list", "encodngs"], "pe-lab list: KIND has no 'encodngs'. Did you mean 'encodings'?"),
+        (["list"], "pe-lab list needs KIND: what to list. See pe-lab list --help."),
         (["list", "tasks", "more"], "pe-lab list takes no further argument, got 'more'."),
         (["show", "rope", "--knd=tasks"], "pe-lab show has no '--knd'. Did you mean '--kind'?"),
         (["show", "ropee"], "pe_lab has no 'ropee'. Did you mean 'rope'?"),
@@ -75,20 +77,56 @@ def test_the_commands_that_pages_show_exist():
     assert {"doctor", "list", "reference", "show"} <= set().union(*shown) <= set(cli.names())
 
 
-@pytest.mark.parametrize("argument", ["--dry_run", "--dry-run"])
-def test_hyphens_and_underscores_are_equal_in_flags(argument):
-    parser = _arguments.Parser(prog="pe-lab", description=None)
-    parser.add_argument("--dry-run", action="store_true")
-    parser.add_argument("--out-file")
-    options = parser.parse_args([argument, "--out_file=a_b"])
-    assert (options.dry_run, options.out_file) == (True, "a_b")
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Arguments of each kind."""
+
+    study: str = _arguments.argument("a study")
+    more: Sequence[str] = _arguments.arguments("others")
+    dry_run: bool = _arguments.flag("train nothing")
+    out: Path | None = _arguments.flag("a folder", Path, default=None)
+    seeds: Sequence[int] = _arguments.flag("some", _arguments.whole_numbers(0), default=(0,))
+    select: Sequence[str] = _arguments.flag("some", default=(), repeated=True)
 
 
-def test_a_flag_is_not_completed_from_its_first_letters():
-    parser = _arguments.Parser(prog="pe-lab", description=None)
-    parser.add_argument("--results")
-    with pytest.raises(UserError, match=r"^pe-lab has no '--res'\. Did you mean '--results'\?"):
-        parser.parse_args(["--res=a"])
+def parsed(*arguments):
+    return _arguments.Parser("pe-lab x", Options).parse(arguments)
+
+
+def test_fields_that_are_not_given_have_their_defaults():
+    assert parsed("a") == Options("a", (), dry_run=False, out=None, seeds=(0,), select=())
+
+
+@pytest.mark.parametrize("flag", ["--dry_run", "--dry-run"])
+def test_hyphens_and_underscores_are_equal_in_flags_and_their_place_is_free(flag):
+    given = ("--out=a_b", "a", flag, "b", "c", "--seeds", "1,2", "--select=x=1", "--select=y=2")
+    expected = Options("a", ("b", "c"), True, Path("a_b"), (1, 2), ("x=1", "y=2"))
+    assert parsed(*given) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "pe-lab x needs STUDY: a study. See pe-lab x --help."),
+        (["a", "--see=1"], "pe-lab x has no '--see'. Did you mean '--seeds'? It has: "),
+        (["a", "--seeds=-1"], "pe-lab x: --seeds must be whole numbers of at least 0 with "),
+        (["a", "--seeds"], "pe-lab x: argument --seeds: expected one argument. See "),
+        (["a", "--dry-run=b"], "pe-lab x: argument --dry-run: ignored explicit argument 'b'"),
+        (["--study=a"], "The study is the first argument: pe-lab x NAME, or its folder."),
+        (["--config=a"], "pe-lab x takes no config. Give the study: pe-lab x NAME."),
+    ],
+)
+def test_an_argument_that_cannot_be_used_is_one_sentence(arguments, sentence):
+    with pytest.raises(UserError) as raised:
+        parsed(*arguments)
+    assert str(raised.value).startswith(sentence)
+
+
+def test_packages_that_the_arguments_name_are_allowed_and_no_others():
+    parsed("mine.a:B", "--allow-plugins=other, third")
+    for name in ("mine", "other", "third"):
+        assert allowed_plugins.is_allowed(f"{name}:B")
+    assert not allowed_plugins.is_allowed("fourth:B")
 
 
 @pytest.mark.parametrize("family", _catalog.FAMILIES)

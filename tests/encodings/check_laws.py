@@ -1,6 +1,6 @@
 """The laws on one encoding, for example your own, with a reason for each law that does not hold.
 
-`python -m experiments.laws encoding` starts this module in a process with the settings of tests:
+`pe-lab laws encoding` starts this module in a process with the settings of tests:
 
     python -m tests.encodings.check_laws '{"spec": {"name": "my_package.mine:Mine"}, ...}'
 

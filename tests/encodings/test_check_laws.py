@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from experiments.laws import law_names
+from pe_lab.cli.laws import law_names
 from tests.encodings import laws
 from tests.encodings.check_laws import CAUSES, QUICK, check, demand
 

@@ -57,12 +57,12 @@ def test_a_law_that_does_not_hold_is_an_error(write_program):
 
 @pytest.mark.full
 def test_the_line_of_the_page_runs_every_law(write_program):
-    command = r"^    PYTHONPATH=FOLDER \.venv/bin/python -m experiments\.laws encoding '(.*)'$"
+    command = r"^    PYTHONPATH=FOLDER \.venv/bin/pe-lab laws encoding '(.*)'$"
     (member,) = re.findall(command, SECTION, re.MULTILINE)
     assert NAME in member
     env = os.environ | {"PYTHONPATH": str(write_program())}
     result = subprocess.run(
-        [sys.executable, "-m", "experiments.laws", "encoding", member],
+        [sys.executable, "-m", "pe_lab", "laws", "encoding", member],
         cwd=ROOT,
         env=env,
         capture_output=True,

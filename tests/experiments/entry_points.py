@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pe_lab import cli
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -29,10 +31,14 @@ def _server():
 
 
 def call(module, *arguments, cwd=ROOT, path=()):
-    """Runs `python -m experiments.<module> <arguments>`; `path` stands before Python's own, for this and for its workers."""
+    """Runs `pe-lab <module> <arguments>`, or `python -m experiments.<module> <arguments>` if it is no command of pe-lab.
+
+    `path` stands before Python's own, for this and for its workers.
+    """
+    is_command = module in cli.names()
     asked = {
-        "module": f"experiments.{module}",
-        "arguments": [*map(str, arguments)],
+        "module": "pe_lab" if is_command else f"experiments.{module}",
+        "arguments": [*([module] if is_command else []), *map(str, arguments)],
         "cwd": str(cwd),
         "path": [*map(str, path)],
     }

@@ -489,7 +489,7 @@ def test_a_damaged_record_is_one_line_and_status_2_for_tables_and_a_note_for_a_s
         json.dumps({"name": "smoke", "entries": [{"labels": {}, "run_id": "x"}]}), encoding="utf-8"
     )
     sentence = f"The record {tmp_path}/records/x.json is damaged ("
-    assert refused("tables", f"--results={tmp_path}").startswith(sentence)
+    assert refused("tables", tmp_path).startswith(sentence)
     done = entry_points.call(
         "sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}"
     )
@@ -514,14 +514,14 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
     [
         (
             "tables",
-            ["--result=x"],
-            "This command has no 'result'. Did you mean 'results'? "
-            "It has: allow_plugins, formats, relative, results, seeds_needed, small_panels, study.",
+            ["x", "--format=x"],
+            "pe-lab tables has no '--format'. Did you mean '--formats'? "
+            "It has: --allow-plugins, --formats, --help, --relative, --seeds-needed, --small-panels.",
         ),
         (
             "publish",
-            ["--results=nowhere"],
-            "There is no study in nowhere: nowhere/study.json is missing.",
+            ["results/nowhere"],
+            "There is no study in results/nowhere: results/nowhere/study.json is missing.",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""experiments.evaluate as a user runs it: in this process, and once in one of its own."""
+"""`pe-lab evaluate` as a user runs it: in this process, and once in one of its own."""
 
 import os
 import shutil
@@ -9,9 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from absl.testing import flagsaver
 
-from experiments import command_line, evaluate
+from pe_lab import cli
 from pe_lab.runs import grid, locks, records
 from pe_lab.sweeps import study
 from tests import tiny
@@ -47,9 +46,9 @@ def call(monkeypatch, capsys):
     """Arguments to (exit status, stdout, stderr)."""
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["experiments.evaluate", *arguments])
-        with flagsaver.flagsaver(), pytest.raises(SystemExit) as exited:
-            command_line.run(evaluate.main)
+        monkeypatch.setattr(sys, "argv", ["pe-lab", "evaluate", *arguments])
+        with pytest.raises(SystemExit) as exited:
+            cli.main()
         return exited.value.code, *capsys.readouterr()
 
     return run
@@ -78,7 +77,7 @@ def table(out):
 @pytest.mark.slow
 def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, folder):
     status, out, err = call(
-        f"--results={folder}",
+        str(folder),
         "--lengths=3,6",
         "--offsets=0,9",
         "--encodings=rope(scaling=linear, factor=2)",
@@ -115,14 +114,14 @@ def test_rows_are_added_and_the_tables_show_what_was_evaluated_with_what(call, f
 @pytest.mark.slow
 def test_what_is_there_is_refused_or_passed_over(call, folder):
     before = files(folder)
-    status, out, err = call(f"--results={folder}", "--lengths=2,5")
+    status, out, err = call(str(folder), "--lengths=2,5")
     assert (status, out) == (2, "")
     assert err.startswith("error: The run ")
     assert err.endswith(
         " has measured test length 2 at offset 0 already, on 16 examples: nothing is overwritten. "
         "With --only_missing, evaluate passes over such points.\n"
     )
-    status, out, err = call(f"--results={folder}", "--lengths=2,5", "--only_missing")
+    status, out, err = call(str(folder), "--lengths=2,5", "--only_missing")
     assert (status, err) == (0, "")
     assert out.startswith("nothing to do: every run has all of these rows\n")
     assert "rope(base=500.0)" in table(out)
@@ -133,7 +132,7 @@ def test_what_is_there_is_refused_or_passed_over(call, folder):
 def test_a_study_is_found_by_its_name_and_its_runs_by_what_is_selected(call, folder, monkeypatch):
     monkeypatch.chdir(folder.parents[1])
     status, out, _ = call(
-        "--study=fake",
+        "fake",
         "--lengths=6",
         "--select=model.encodings=rope",
         "--select=seed=1",
@@ -146,12 +145,12 @@ def test_a_study_is_found_by_its_name_and_its_runs_by_what_is_selected(call, fol
 
 @pytest.mark.full
 def test_positions_that_tell_the_length_and_no_encoding_at_all_are_changes_too(call, folder):
-    status, out, _ = call(f"--results={folder}", "--lengths=3", "--positions=normalized")
+    status, out, _ = call(str(folder), "--lengths=3", "--positions=normalized")
     assert status == 0
     assert "rope(base=500.0), evaluated with normalized †" in table(out)
     assert "rope(base=500.0)" in table(out)
     status, out, _ = call(
-        f"--results={folder}", "--lengths=3", "--encodings=none", "--positions=shifted(max_shift=2)"
+        str(folder), "--lengths=3", "--encodings=none", "--positions=shifted(max_shift=2)"
     )
     assert status == 0
     assert "rope(base=500.0), evaluated with none at shifted(max_shift=2)" in table(out)
@@ -159,134 +158,132 @@ def test_positions_that_tell_the_length_and_no_encoding_at_all_are_changes_too(c
 
 @pytest.mark.slow
 def test_loops_and_temperature_are_overrides_too(call, folder):
-    status, out, _ = call(
-        f"--results={folder}", "--lengths=3", "--num_loops=2", "--logit_temperature=log_n"
-    )
+    status, out, _ = call(str(folder), "--lengths=3", "--num_loops=2", "--logit_temperature=log_n")
     assert status == 0
     assert "rope(base=500.0), evaluated with num_loops=2, logit_temperature=log_n" in table(out)
 
 
-LENGTHS = "--lengths are whole numbers of at least 1 with commas between, as in 8,16,32, got "
-OFFSETS = "--offsets are whole numbers of at least 0 with commas between, as in 8,16,32, got "
+NUMBERS = "pe-lab evaluate: --{} must be whole numbers of at least {} with commas between, as in 8,16,32, got "
+LENGTHS, OFFSETS = NUMBERS.format("lengths", 1), NUMBERS.format("offsets", 0)
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--results=FOLDER"], "Which lengths? Give them in the task's unit: --lengths=8,16,32."),
+        (["FOLDER"], "Which lengths? Give them in the task's unit: --lengths=8,16,32."),
         (
-            ["--results=FOLDER", "--lengths="],
-            "Which lengths? Give them in the task's unit: --lengths=8,16,32.",
+            ["FOLDER", "--lengths="],
+            f"{LENGTHS}''.",
         ),
         (
-            ["--results=FOLDER", "--lengths=3", "--logit_temperature=ssmax"],
+            ["FOLDER", "--lengths=3", "--logit_temperature=ssmax"],
             "An evaluation override cannot change logit_temperature from 'none' to 'ssmax', because "
             "ssmax has parameters that are trained.",
         ),
-        (["--results=FOLDER", "--lengths=4,x"], f"{LENGTHS}'4,x'."),
-        (["--results=FOLDER", "--lengths=4;6"], f"{LENGTHS}'4;6'."),
-        (["--results=FOLDER", "--lengths=4.5"], f"{LENGTHS}'4.5'."),
-        (["--results=FOLDER", "--lengths=0,4"], f"{LENGTHS}'0,4'."),
-        (["--results=FOLDER", "--lengths=-4"], f"{LENGTHS}'-4'."),
-        (["--results=FOLDER", "--lengths=4", "--offsets=-1"], f"{OFFSETS}'-1'."),
-        (["--results=FOLDER", "--lengths=4", "--offsets=far"], f"{OFFSETS}'far'."),
-        (["--results=FOLDER", "--lengths=4", "--offsets="], f"{OFFSETS}''."),
+        (["FOLDER", "--lengths=4,x"], f"{LENGTHS}'4,x'."),
+        (["FOLDER", "--lengths=4;6"], f"{LENGTHS}'4;6'."),
+        (["FOLDER", "--lengths=4.5"], f"{LENGTHS}'4.5'."),
+        (["FOLDER", "--lengths=0,4"], f"{LENGTHS}'0,4'."),
+        (["FOLDER", "--lengths=-4"], f"{LENGTHS}'-4'."),
+        (["FOLDER", "--lengths=4", "--offsets=-1"], f"{OFFSETS}'-1'."),
+        (["FOLDER", "--lengths=4", "--offsets=far"], f"{OFFSETS}'far'."),
+        (["FOLDER", "--lengths=4", "--offsets="], f"{OFFSETS}''."),
         (
-            ["--results=FOLDER", "--lengths=7"],
+            ["FOLDER", "--lengths=7"],
             "copy with these arguments has no examples longer than 6 symbols, got length 7",
         ),
         (
-            ["--results=FOLDER/fak", "--lengths=4"],
+            ["FOLDER/fak", "--lengths=4"],
             "There is no study in FOLDER/fak: FOLDER/fak/study.json is missing.",
         ),
         (
-            ["--study=exposur", "--lengths=4"],
+            ["exposur", "--lengths=4"],
             "The list of studies in results and results/published has no 'exposur'. "
             "Did you mean 'exposure'?",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--positions=randomised"],
+            ["FOLDER", "--lengths=4", "--positions=randomised"],
             "pe_lab/positions has no 'randomised'. Did you mean 'randomized'?",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--positions=rope"],
+            ["FOLDER", "--lengths=4", "--positions=rope"],
             "pe_lab/positions has no 'rope'. ",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--positions=none"],
+            ["FOLDER", "--lengths=4", "--positions=none"],
             "--positions takes one scheme, got 'none'.",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--positions=shifted + normalized"],
+            ["FOLDER", "--lengths=4", "--positions=shifted + normalized"],
             "--positions takes one scheme, got 'shifted + normalized'.",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--positions=shifted(3)"],
+            ["FOLDER", "--lengths=4", "--positions=shifted(3)"],
             "'shifted(3)' does not read like ",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--positions=shifted(max=3)"],
+            ["FOLDER", "--lengths=4", "--positions=shifted(max=3)"],
             "shifted has no 'max'. Did you mean 'max_shift'? It has: max_shift.",
         ),
-        (["--results=FOLDER", "--lengths=4", "--encodings="], "'' does not read like "),
+        (["FOLDER", "--lengths=4", "--encodings="], "'' does not read like "),
         (
-            ["--results=FOLDER", "--lengths=4", "--encodings=rope(factor=4"],
+            ["FOLDER", "--lengths=4", "--encodings=rope(factor=4"],
             "'rope(factor=4' does not read like ",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--encodings=rope(factr=4)"],
+            ["FOLDER", "--lengths=4", "--encodings=rope(factr=4)"],
             "rope has no 'factr'. Did you mean 'factor'?",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--encodings=rope(scaling=yarm, factor=4)"],
+            ["FOLDER", "--lengths=4", "--encodings=rope(scaling=yarm, factor=4)"],
             "rope's scaling has no 'yarm'. Did you mean 'yarn'?",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--encodings=rope(scaling=yarn, factor=4)"],
+            ["FOLDER", "--lengths=4", "--encodings=rope(scaling=yarn, factor=4)"],
             "RoPE's scaling 'yarn' needs trained_length, ",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--encodings=learned(max_positions=9)"],
+            ["FOLDER", "--lengths=4", "--encodings=learned(max_positions=9)"],
             "learned has parameters that the run ",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--encodings=contiguous"],
+            ["FOLDER", "--lengths=4", "--encodings=contiguous"],
             "pe_lab/encodings has no 'contiguous'. ",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--select=seed"],
+            ["FOLDER", "--lengths=4", "--select=seed"],
             "--select takes path=value, as in --select=seed=0, got 'seed'.",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--select=sed=0"],
+            ["FOLDER", "--lengths=4", "--select=sed=0"],
             "select has no 'sed'. Did you mean 'seed'?",
         ),
-        (["--results=FOLDER", "--lengths=4", "--select==0"], "select has no ''. It has: "),
+        (["FOLDER", "--lengths=4", "--select==0"], "select has no ''. It has: "),
         (
-            ["--results=FOLDER", "--lengths=4", "--select=model.encoding=rope"],
+            ["FOLDER", "--lengths=4", "--select=model.encoding=rope"],
             "select.model has no 'encoding'. Did you mean 'encodings'?",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--select=seed=2"],
+            ["FOLDER", "--lengths=4", "--select=seed=2"],
             "The selection matches none of the 2 finished runs in FOLDER.",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--select=seed=0", "--select=seed=1"],
+            ["FOLDER", "--lengths=4", "--select=seed=0", "--select=seed=1"],
             "--select names 'seed' twice.",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--select=model=x", "--select=model.width=9"],
+            ["FOLDER", "--lengths=4", "--select=model=x", "--select=model.width=9"],
             "--select names 'model.width' twice.",
         ),
         (
-            ["--results=FOLDER", "--lengths=4", "--select=model.width=9", "--select=model=x"],
+            ["FOLDER", "--lengths=4", "--select=model.width=9", "--select=model=x"],
             "--select names 'model' twice.",
         ),
         (
-            ["--results=FOLDER", "--lenghts=4"],
-            "This command has no 'lenghts'. Did you mean 'lengths'?",
+            ["FOLDER", "--lenghts=4"],
+            "pe-lab evaluate has no '--lenghts'. Did you mean '--lengths'?",
         ),
-        (["--results=FOLDER", "--lengths=4", "6"], "'6' is not a flag; flags look like --"),
+        (["FOLDER", "--lengths=4", "6"], "pe-lab evaluate takes no further argument, got '6'."),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2_and_no_record_is_touched(
@@ -301,7 +298,7 @@ def test_a_mistake_is_one_line_and_status_2_and_no_record_is_touched(
 
 def test_a_damaged_record_is_one_line_and_status_2(call, folder):
     next((folder / "records").iterdir()).write_text("{")
-    status, out, err = call(f"--results={folder}", "--lengths=4")
+    status, out, err = call(str(folder), "--lengths=4")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert " is damaged (" in err
 
@@ -309,7 +306,7 @@ def test_a_damaged_record_is_one_line_and_status_2(call, folder):
 def test_without_a_study_file_nothing_is_measured(call, folder):
     (folder / "study.json").unlink()
     before = files(folder)
-    status, out, err = call(f"--results={folder}", "--lengths=4")
+    status, out, err = call(str(folder), "--lengths=4")
     assert (status, out) == (2, "")
     assert err == f"error: There is no study in {folder}: {folder}/study.json is missing.\n"
     assert files(folder) == before
@@ -321,8 +318,9 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder):
     command = [
         sys.executable,
         "-m",
-        "experiments.evaluate",
-        f"--results={folder}",
+        "pe_lab",
+        "evaluate",
+        str(folder),
         "--lengths=3",
         "--only_missing",
     ]
@@ -339,18 +337,9 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder):
 def test_help_says_what_it_does_and_lists_the_flags(call):
     status, out, err = call("--help")
     assert (status, err) == (0, "")
-    assert out.startswith("Adds evaluations to the finished runs of a study")
-    for flag in (
-        "study",
-        "results",
-        "lengths",
-        "offsets",
-        "positions",
-        "encodings",
-        "select",
-        "only_missing",
-    ):
-        assert f"\n  --{flag}: " in out
+    assert "\nAdds evaluations to the finished runs of a study" in out
+    for flag in ("lengths", "offsets", "positions", "encodings", "select", "only-missing"):
+        assert f"\n  --{flag} " in out
 
 
 @pytest.mark.full
@@ -359,7 +348,7 @@ def test_sigterm_during_an_evaluation_ends_with_status_130_and_keeps_records(fol
     before = files(folder)
     (group_file,) = (folder / "groups").glob("*.json")
     offsets = ",".join(map(str, range(1, 3000)))  # more than it can measure before the signal
-    command = [sys.executable, "-m", "experiments.evaluate", f"--results={folder}"]
+    command = [sys.executable, "-m", "pe_lab", "evaluate", str(folder)]
     with subprocess.Popen(
         [*command, "--lengths=4,6", f"--offsets={offsets}"],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""experiments.inspect as a user runs it."""
+"""`pe-lab inspect` as a user runs it."""
 
 import csv
 import json
@@ -8,13 +8,13 @@ import pytest
 from tests import tiny
 from tests.experiments.entry_points import call
 
-SMALL = ("--length=8", "--width=16", "--num_heads=2")
+SMALL = ("--length=8", "--width=16", "--num-heads=2")
 
 
 @pytest.mark.full
 def test_a_scorecard_is_printed_and_everything_is_written(tmp_path):
-    asked = "--encodings=single_sine, rope(base=500.0), tests.inspection.user_encodings:Parity"
-    done = call("inspect", asked, *SMALL, f"--out={tmp_path}/seen")
+    asked = ("single_sine", "rope(base=500.0)", "tests.inspection.user_encodings:Parity")
+    done = call("inspect", *asked, *SMALL, f"--out={tmp_path}/seen")
     assert (done.returncode, done.stderr) == (0, "")
     header, _, *rows = [line for line in done.stdout.split("\n") if line.startswith("|")]
     assert [line.split("|")[1].strip() for line in (header, *rows)] == [
@@ -45,7 +45,8 @@ def test_a_scorecard_is_printed_and_everything_is_written(tmp_path):
 def test_a_scheme_may_give_the_positions_and_one_asked_twice_is_shown_once(tmp_path):
     done = call(
         "inspect",
-        "--encodings=raw_index,raw_index",
+        "raw_index",
+        "raw_index",
         "--positions=normalized",
         *SMALL,
         f"--out={tmp_path}",
@@ -56,7 +57,7 @@ def test_a_scheme_may_give_the_positions_and_one_asked_twice_is_shown_once(tmp_p
 
 @pytest.mark.full
 def test_an_encoding_that_names_its_own_scheme_is_shown_with_it(tmp_path):
-    encodings = "--encodings=raw_index(positions=normalized),raw_index"
+    encodings = "raw_index(positions=normalized),raw_index"
     done = call("inspect", encodings, *SMALL, f"--out={tmp_path}")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("| raw_index of normalized | ") == 1
@@ -74,7 +75,7 @@ def test_a_trained_run_is_taken_apart(tmp_path):
         checkpoints__keep_curve=True,
     )
     tiny.train(tmp_path / "study", group)
-    named = (f"--results={tmp_path}/study", f"--run={group.run.run_id}")
+    named = (f"{tmp_path}/study", f"--run={group.run.run_id}")
     seen = (
         tmp_path / "study" / "inspect" / group.run.run_id
     )  # a folder of its own, unless --out names one
@@ -107,48 +108,50 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     [
         (
             (),
-            "Which encodings, or which run? --encodings=sinusoidal,binary,learned or --study=quickstart --run=RUN_ID.",
+            "Which encodings, or which run? pe-lab inspect sinusoidal rope, or pe-lab inspect quickstart --run=RUN_ID.",
         ),
-        (("--encodings=rope", "--lengths=8"), "--lengths needs --run."),
+        (("rope", "--lengths=8"), "--lengths needs --run."),
         (
-            ("--study=nowhere", "--run=0123456789abcdef", "--length=64"),
-            "--length needs --encodings.",
-        ),
-        (
-            ("--study=nowhere", "--run=0123456789abcdef", "--positions=normalized"),
-            "--positions needs --encodings.",
+            ("nowhere", "--run=0123456789abcdef", "--length=64"),
+            "--length is for encodings. A run takes --lengths.",
         ),
         (
-            ("--run=results/nowhere/0123456789abcdef",),
-            "--run takes the id of a run. Name its study with --study=NAME or --results=FOLDER.",
+            ("nowhere", "--run=0123456789abcdef", "--positions=normalized"),
+            "--positions is for encodings. A run takes --lengths.",
         ),
-        (("--run=0123456789abcdef",), "Which study? Give its name, --study=quickstart, or its"),
         (
-            ("--results=results/nowhere", "--run=0123456789abcdef"),
+            ("results/nowhere", "--run=nowhere/0123456789abcdef"),
+            "--run takes the id of a run, got 'nowhere/0123456789abcdef'.",
+        ),
+        (("--run=0123456789abcdef",), "Which encodings, or which run?"),
+        (("a", "b", "--run=0123456789abcdef"), "--run needs one study, got a b."),
+        (("nowhere", "--run=0123456789abcdef"), "results and results/published has no 'nowhere'"),
+        (
+            ("results/nowhere", "--run=0123456789abcdef"),
             "There is no run 0123456789abcdef in results/nowhere.",
         ),
         (
-            ("--study=nowhere", "--run=0123456789abcdef", "--lengths=a"),
-            "--lengths are whole numbers of at least 1 with commas between",
+            ("nowhere", "--run=0123456789abcdef", "--lengths=a"),
+            "--lengths must be whole numbers of at least 1 with commas between",
         ),
-        (("--encodings=sinus",), "pe_lab/encodings has no 'sinus'. Did you mean 'sinusoidal'?"),
-        (("--encodings=rope(bas=2)",), "rope has no 'bas'. Did you mean 'base'?"),
+        (("sinus",), "pe_lab/encodings has no 'sinus'. Did you mean 'sinusoidal'?"),
+        (("rope(bas=2)",), "rope has no 'bas'. Did you mean 'base'?"),
         (
-            ("--encodings=rope + alibi",),
+            ("rope + alibi",),
             "does not read like 'sinusoidal, rope(base=5e5), my.module:Mine'",
         ),
         (
-            ("--encodings=learned(max_positions=8)",),
+            ("learned(max_positions=8)",),
             "has no more than 8 positions, and the length is 64",
         ),
-        (("--encodings=rope", "--width=10"), "must be a multiple of the heads"),
-        (("--encodings=rope", "--length=0"), "length"),
+        (("rope", "--width=10"), "must be a multiple of the heads"),
+        (("rope", "--length=0"), "length"),
         (
-            ("--encodings=rope", "--positions=normal"),
+            ("rope", "--positions=normal"),
             "pe_lab/positions has no 'normal'. Did you mean 'normalized'?",
         ),
-        (("--encodings=rope", "--positions=contiguous, shifted"), "--positions takes one scheme"),
-        (("--encodings=chunks",), "chunks needs size"),
+        (("rope", "--positions=contiguous, shifted"), "--positions takes one scheme"),
+        (("chunks",), "chunks needs size"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(arguments, says, tmp_path):

@@ -1,4 +1,4 @@
-"""experiments.laws on classes of a user's package."""
+"""`pe-lab laws` on classes of a user's package."""
 
 import os
 import subprocess
@@ -39,7 +39,7 @@ class Spaced(PositionScheme):
 )
 def test_the_laws_of_schemes_run_on_a_class_of_another_package(arguments, status, words, tmp_path):
     (tmp_path / "spaced_scheme.py").write_text(SCHEME, encoding="utf-8")
-    command = [sys.executable, "-m", "experiments.laws", "scheme"]
+    command = [sys.executable, "-m", "pe_lab", "laws", "scheme"]
     process = subprocess.run(
         [*command, f"spaced_scheme:Spaced{arguments}"],
         cwd=ROOT,
@@ -69,7 +69,7 @@ def test_the_laws_of_schemes_run_on_a_class_of_another_package(arguments, status
 )
 def test_one_law_of_an_encoding(encoding, status, lines):
     law = lines[0].split()[1]
-    command = [sys.executable, "-m", "experiments.laws", "encoding", encoding, f"--law={law}"]
+    command = [sys.executable, "-m", "pe_lab", "laws", "encoding", encoding, f"--law={law}"]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (process.returncode, process.stderr) == (status, "")
     for line in lines:
@@ -79,8 +79,9 @@ def test_one_law_of_an_encoding(encoding, status, lines):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "Give a family and a member"),
-        (["task", "copy"], "experiments.laws has no 'task'"),
+        ([], "pe-lab laws needs FAMILY: encoding or scheme."),
+        (["encoding"], "pe-lab laws needs MEMBER: one member, such as "),
+        (["task", "copy"], "pe-lab laws: FAMILY has no 'task'"),
         (["encoding", "ropee"], "Did you mean 'rope'?"),
         (["encoding", "rope", "--law=future_leaks"], "Did you mean 'future_does_not_leak'?"),
         (

@@ -1,10 +1,13 @@
-"""Every command that reads a study's results takes --study=NAME or --results=FOLDER."""
+"""Every command that reads a study takes its name, its folder or its config file."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
+from pe_lab import cli
+from pe_lab.cli import _studies
+from pe_lab.runs.errors import UserError
 from tests.experiments.entry_points import ROOT, call
 
 QUICKSTART = ROOT / "results" / "published" / "quickstart"
@@ -19,7 +22,6 @@ READERS = {
     "status": [],
     "tables": [],
 }
-WRITERS = ("sweep", "train", "examples", "freeze")
 
 
 @pytest.fixture(params=READERS)
@@ -33,79 +35,27 @@ def refused(module, *arguments, cwd=ROOT):
     return done.stderr.removeprefix("error: ").rstrip("\n")
 
 
-def test_every_command_that_reads_results_is_tested_here():
-    modules = [path.stem for path in (ROOT / "experiments").glob("*.py")]
-    with_study = {
-        module
-        for module in modules
-        if "study_folder.define()" in (ROOT / "experiments" / f"{module}.py").read_text()
-    }
-    assert with_study == set(READERS)
-
-
-@pytest.mark.slow
-def test_without_a_study_the_sentence_names_both_flags(reader):
-    module, arguments = reader
-    assert refused(module, *arguments) == (
-        "Which study? Give its name, --study=quickstart, or its folder, "
-        "--results=results/quickstart."
-    )
-
-
-def test_both_flags_together_are_refused(reader):
-    module, arguments = reader
-    assert refused(module, "--study=a", "--results=b", *arguments) == (
-        "Give either --study=NAME or --results=FOLDER, not both."
-    )
-
-
-def test_a_path_belongs_to_results(reader):
-    module, arguments = reader
-    assert refused(module, "--study=results/a", *arguments) == (
-        "--study takes the name of a study. For a folder use --results=results/a."
-    )
+def test_every_command_that_reads_a_study_is_tested_here():
+    folders = (ROOT / "experiments", ROOT / "pe_lab" / "cli")
+    files = [file for folder in folders for file in folder.glob("[!_]*.py")]
+    readers = {file.stem for file in files if "_studies.folder" in file.read_text()}
+    assert readers - {"show"} == set(READERS)
+    assert set(READERS) - {"publish"} <= set(cli.names())
 
 
 def test_a_folder_without_a_study_is_named(reader):
-    module, arguments = reader
-    sentence = refused(module, "--results=nowhere", *arguments)
+    command, arguments = reader
+    sentence = refused(command, "results/nowhere", *arguments)
     assert sentence.startswith(("There is no study in ", "There is no run ", "There is no folder "))
-    assert "nowhere" in sentence
+    assert "results/nowhere" in sentence
 
 
 def test_an_unknown_study_has_its_near_name(reader):
-    module, arguments = reader
-    assert refused(module, "--study=quikstart", *arguments).startswith(
+    command, arguments = reader
+    assert refused(command, "quikstart", *arguments).startswith(
         "The list of studies in results and results/published has no 'quikstart'. "
         "Did you mean 'quickstart'?"
     )
-
-
-def test_a_config_is_refused_with_the_flags_that_the_command_takes(reader):
-    module, arguments = reader
-    assert refused(module, "--config=configs/smoke.py", *arguments) == (
-        "This command has no --config: give --study=NAME or --results=FOLDER."
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("module", WRITERS)
-def test_a_command_that_takes_a_config_names_it(module):
-    assert refused(module) == "Which study? Give its config: --config=quickstart."
-    assert refused(module, "--config=configs/smoke.py", "--study=smoke") == (
-        "This command has no --study: name the study by its config, --config=configs/NAME.py."
-    )
-
-
-@pytest.mark.parametrize("module", [*READERS, *WRITERS])
-def test_help_starts_with_a_sentence_and_lists_the_flags(module):
-    done = call(module, "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    first = done.stdout.partition("\n")[0]
-    assert first.endswith((".", ":"))
-    flags = ("study", "results") if module in READERS else ()
-    for flag in flags:
-        assert f"\n  --{flag}: " in done.stdout
 
 
 @pytest.fixture
@@ -118,18 +68,32 @@ def checkout(tmp_path):
 
 @pytest.mark.slow
 def test_a_name_is_the_trained_study_and_else_the_published_one(checkout):
-    done = call("status", "--study=quickstart", cwd=checkout)
+    done = call("status", "quickstart", cwd=checkout)
     assert done.stdout.startswith("quickstart: 36 runs: 36 done")
     trained = Path(checkout, "results", "quickstart")
     trained.mkdir()
     shutil.copy(QUICKSTART / "study.json", trained)
-    done = call("status", "--study=quickstart", cwd=checkout)
+    done = call("status", "quickstart", cwd=checkout)
     assert done.stdout.startswith("quickstart: 36 runs: 0 done")
+
+
+def test_a_study_is_named_by_its_config_file(checkout, monkeypatch):
+    monkeypatch.chdir(checkout)
+    Path("mine.py").touch()
+    assert _studies.folder("mine.py") == Path("results/mine")
+    assert _studies.folder("mine.py:smoke") == Path("results/mine_smoke")
+    with pytest.raises(UserError, match=r"^The list of configs has no 'yours'\."):
+        _studies.folder("yours.py")
+
+
+def test_a_folder_below_this_one_needs_no_slash(checkout, monkeypatch):
+    monkeypatch.chdir(checkout / "results" / "published")
+    assert _studies.folder("quickstart") == Path("quickstart")
 
 
 def test_a_published_study_is_not_published_onto_itself(checkout):
     before = sorted(path.name for path in checkout.rglob("*"))
-    assert refused("publish", "--study=quickstart", cwd=checkout) == (
+    assert refused("publish", "quickstart", cwd=checkout) == (
         "results/published/quickstart is the published study: give the folder that was trained."
     )
     assert sorted(path.name for path in checkout.rglob("*")) == before

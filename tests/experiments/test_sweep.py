@@ -131,7 +131,7 @@ def test_tables_are_written_again_from_records_alone(smoke):
     folder, _ = smoke
     written = (folder / "table.md").read_bytes()
     (folder / "table.md").unlink()
-    assert call("tables", f"--results={folder}").returncode == 0
+    assert call("tables", folder).returncode == 0
     assert (folder / "table.md").read_bytes() == written
 
 
@@ -146,11 +146,11 @@ def test_the_seeds_that_contrasts_need_are_said_without_writing_anything(tmp_pat
         encodings=encodings,
         analysis={"contrasts": [encodings]},
     )
-    done = call("tables", f"--results={folder}", "--seeds_needed=0.8")
+    done = call("tables", folder, "--seeds_needed=0.8")
     assert (done.returncode, done.stderr) == (0, "")
     assert "  rope against alibi: if true " in done.stdout
     assert sorted(path.name for path in folder.iterdir()) == ["records", "study.json"]
-    refused = call("tables", f"--results={folder}", "--seeds_needed=80")
+    refused = call("tables", folder, "--seeds_needed=80")
     assert (refused.returncode, refused.stderr) == (
         2,
         "error: --seeds_needed must be a power between 0 and 1, such as 0.8, got 80.\n",
@@ -163,7 +163,7 @@ PICTURES = ("exact_match", "extrapolation", "steps_to_solve", "training")
 @pytest.mark.full
 def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
     folder, _ = smoke
-    assert call("publish", f"--results={folder}", "--allow_dirty", cwd=tmp_path).returncode == 0
+    assert call("publish", folder, "--allow_dirty", cwd=tmp_path).returncode == 0
     published = tmp_path / "results" / "published" / "smoke"
     assert len(records.read_all(published)) == 4
     pictures = [f"{name}.png" for name in PICTURES]
@@ -182,7 +182,7 @@ def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
 def test_a_run_of_code_that_was_not_committed_is_not_published(tmp_path):
     run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": {"dirty": True}}
     folder = write_study(tmp_path / "fake", (point("rope", 0), run))
-    refused = call("publish", f"--results={folder}", cwd=tmp_path)
+    refused = call("publish", folder, cwd=tmp_path)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == (
         f"error: 1 run in {folder}, such as r0, used code that was not committed: sweep again from "
@@ -196,13 +196,13 @@ def test_a_study_does_not_replace_published_runs_that_it_lacks(tmp_path):
     runs = [record(f"r{i}", test={4: 1.0}, validation={4: 1.0}) for i in range(2)]
     both = write_study(tmp_path / "both", *[(point("rope", i), runs[i]) for i in range(2)])
     one = write_study(tmp_path / "one", (point("rope", 0), runs[0]))
-    assert call("publish", f"--results={both}", cwd=tmp_path).returncode == 0
-    refused = call("publish", f"--results={one}", cwd=tmp_path)
+    assert call("publish", both, cwd=tmp_path).returncode == 0
+    refused = call("publish", one, cwd=tmp_path)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.endswith(
         " has 1 run that this study lacks: give --replace to replace the published study.\n"
     )
-    assert call("publish", f"--results={one}", "--replace", cwd=tmp_path).returncode == 0
+    assert call("publish", one, "--replace", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.slow
@@ -211,7 +211,7 @@ def test_study_json_is_published_last_and_with_its_digest(tmp_path):
     folder = write_study(
         tmp_path / "fake", (point("rope", 0), record("r0", test={4: 1.0}, validation={4: 1.0}))
     )
-    assert call("publish", f"--results={folder}", cwd=tmp_path).returncode == 0
+    assert call("publish", folder, cwd=tmp_path).returncode == 0
     published = tmp_path / "results" / "published" / "fake"
     newest = max(published.iterdir(), key=lambda path: path.stat().st_mtime_ns)
     assert newest.name == "study.json"
@@ -223,7 +223,7 @@ def test_study_json_is_published_last_and_with_its_digest(tmp_path):
 def test_with_allow_dirty_a_run_of_code_that_was_not_committed_is_published(tmp_path):
     run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": {"dirty": True}}
     folder = write_study(tmp_path / "fake", (point("rope", 0), run))
-    assert call("publish", f"--results={folder}", "--allow_dirty", cwd=tmp_path).returncode == 0
+    assert call("publish", folder, "--allow_dirty", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.full
@@ -470,8 +470,8 @@ def test_a_study_with_a_missing_record_says_so_and_is_not_published(smoke, tmp_p
     partial = tmp_path / "partial"
     shutil.copytree(folder, partial)
     next((partial / "records").iterdir()).unlink()
-    assert "without a record: 1 runs of the study" in call("tables", f"--results={partial}").stdout
-    refused = call("publish", f"--results={partial}", "--allow_dirty", cwd=tmp_path)
+    assert "without a record: 1 runs of the study" in call("tables", partial).stdout
+    refused = call("publish", partial, "--allow_dirty", cwd=tmp_path)
     assert refused.returncode == 2
     assert (
         refused.stderr

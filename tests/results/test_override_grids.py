@@ -47,7 +47,7 @@ def texts(table):
 
 
 def evaluate(folder, label, length):
-    """Add rows with an override that names no grid, as experiments.evaluate does."""
+    """Add rows with an override that names no grid, as pe-lab evaluate does."""
     override = {"label": label, "positions": None, "encodings": None}
     override["reveals_target_length"] = False
     for run in records.read_all(folder).values():

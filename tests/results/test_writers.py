@@ -113,10 +113,10 @@ def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, t
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--results=results/x"], "Which format? Give --to=tensorboard or --to=wandb."),
-        (["--results=results/nowhere", "--to=wandb"], "There is no study in results/nowhere"),
+        (["results/x"], "Which format? Give --to=tensorboard or --to=wandb."),
+        (["results/nowhere", "--to=wandb"], "There is no study in results/nowhere"),
         (
-            ["--results=results/x", "--to=tensorboard", "--online"],
+            ["results/x", "--to=tensorboard", "--online"],
             "--online needs --to=wandb.",
         ),
     ],

@@ -136,7 +136,7 @@ def test_no_command_imports_what_a_foreign_results_folder_names(
 ):
     _, entries = study_files.study_of(foreign_study)
     arguments = [argument.replace("RUN", entries[0][1]) for argument in arguments]
-    arguments = [f"--results={foreign_study}", *arguments]
+    arguments = [foreign_study, *arguments]
     done = call(command, *arguments, path=[package.parent])
     assert done.returncode == status, done.stderr
     assert (SENTENCE in done.stderr) == (status > 0)

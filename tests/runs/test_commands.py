@@ -24,8 +24,10 @@ def test_the_interpreter_is_relative_below_the_working_directory(
 ):
     monkeypatch.setattr(sys, "executable", interpreter)
     monkeypatch.setattr(Path, "cwd", lambda: Path("/checkout"))
-    printed = commands.python("-m", "experiments.report", "--results=a study")
-    assert printed == f"{expected} -m experiments.report '--results=a study'"
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert commands.pe_lab("report", "a study") == f"{expected} -m pe_lab report 'a study'"
+    monkeypatch.setattr("shutil.which", lambda name: f"{Path(interpreter).parent}/{name}")
+    assert commands.pe_lab("report", "a study") == "pe-lab report 'a study'"
 
 
 def test_a_printed_command_runs_with_the_packages_of_this_interpreter(tmp_path):

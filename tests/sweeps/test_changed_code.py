@@ -58,7 +58,7 @@ def change_code(work):
 
 
 def evaluate(work, *arguments):
-    arguments = [f"--results={work / 'results'}", "--allow_plugins=steep", *arguments]
+    arguments = [work / "results", "--allow_plugins=steep", *arguments]
     return call("evaluate", *arguments, path=[work])
 
 
@@ -135,10 +135,10 @@ def test_every_command_that_shows_runs_notes_changed_code(work, tmp_path):
     folder = work / "results"
     note = f"note: 1 run was trained with other code: encodings/{NAME} changed since"
     commands = [
-        ("tables", f"--results={folder}"),
-        ("report", f"--results={folder}"),
-        ("status", f"--results={folder}"),
-        ("publish", f"--results={folder}", "--allow_dirty"),
+        ("tables", folder),
+        ("report", folder),
+        ("status", folder),
+        ("publish", folder, "--allow_dirty"),
     ]
     for command in commands:
         assert "note:" not in call(*command, path=[work], cwd=tmp_path).stdout

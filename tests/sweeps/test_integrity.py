@@ -113,13 +113,13 @@ def test_a_published_study_lacks_no_record(tmp_path):
 
 @pytest.mark.slow
 def test_the_command_prints_one_line_a_problem_and_ends_with_status_1(folder):
-    done = call("check", f"--results={folder}")
+    done = call("check", folder)
     assert (done.returncode, done.stdout) == (0, f"{folder}: no problem found\n")
     for run in GROUP.runs:
         cut(records.path_of(folder, run.run_id))
-    done = call("check", f"--results={folder}")
+    done = call("check", folder)
     assert (done.returncode, done.stderr) == (1, "")
     assert len(done.stdout.splitlines()) == 2
-    done = call("check", f"--results={folder / 'nowhere'}")
+    done = call("check", folder / "nowhere")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"error: There is no folder {folder / 'nowhere'}.\n"

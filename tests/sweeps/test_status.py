@@ -126,13 +126,13 @@ def test_the_study_in_a_folder_inside_is_named(tmp_path):
 
 @pytest.mark.full
 def test_the_command_says_it_and_tries_failed_runs_again(folder):
-    done = call("status", f"--results={folder}")
+    done = call("status", folder)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "x: 4 runs: 2 done, 0 running, 1 failed, 1 left"
     assert lines[2].split() == ["failed", GROUP.runs[2].run_id, "rope", "2:", "no", "room"]
     assert lines[-1] == "no process is training it: about 10 seconds for one worker"
-    done = call("status", f"--results={folder}", "--retry_failed", "--workers=1")
+    done = call("status", folder, "--retry_failed", "--workers=1")
     assert (done.returncode, done.stderr) == (0, "")
     assert [
         r["status"]
@@ -148,9 +148,9 @@ def test_the_command_says_it_and_tries_failed_runs_again(folder):
 @pytest.mark.slow
 def test_without_a_study_or_with_no_such_study_the_command_says_so():
     for arguments, sentence in (
-        ((), "Which study?"),
+        ((), "pe-lab status needs STUDY: name, folder or config file of a study."),
         (
-            ["--study=nowhere"],
+            ["nowhere"],
             "The list of studies in results and results/published has no 'nowhere'",
         ),
     ):

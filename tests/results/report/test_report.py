@@ -228,7 +228,7 @@ def test_an_installed_package_has_the_page():
 def test_the_command_writes_it_and_names_it(tmp_path):
     for name in ("one", "other"):
         small(tmp_path / name, name=name)
-    done = call("report", f"--results={tmp_path}/one", f"--against={tmp_path}/other")
+    done = call("report", f"{tmp_path}/one", f"--against={tmp_path}/other")
     assert (done.returncode, done.stdout) == (0, f"{tmp_path}/one/report.html\n"), done.stderr
     assert "one against other" in (tmp_path / "one" / "report.html").read_text(encoding="utf-8")
 
@@ -237,8 +237,8 @@ def test_the_command_writes_it_and_names_it(tmp_path):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ((), "Which study?"),
-        (("--results=/nowhere/at_all",), "There is no study in /nowhere/at_all"),
+        ((), "pe-lab report needs STUDY: name, folder or config file of a study."),
+        (("/nowhere/at_all",), "There is no study in /nowhere/at_all"),
     ],
 )
 def test_a_mistake_is_one_line(flags, said):

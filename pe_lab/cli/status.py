@@ -1,38 +1,42 @@
 """Prints the progress of a study: runs that are done, running, failed or left, and the time left.
 
-    python -m experiments.status --study=quickstart [--retry_failed] [--workers=N]
-    python -m experiments.status --results=FOLDER
+    pe-lab status quickstart [--retry-failed] [--workers=N]
 
 Another process may be training the study. Each failed run is shown with its error.
---retry_failed trains the failed runs again. Exit status: 0; 1 if one of them failed again;
+--retry-failed trains the failed runs again. Exit status: 0; 1 if one of them failed again;
 2 for wrong arguments.
 """
 
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
-from absl import flags
-
-from experiments import command_line, study_folder
+from pe_lab.cli import _studies
+from pe_lab.cli._arguments import argument, flag, whole_number
 from pe_lab.sweeps import status
 
-study_folder.define()
-_RETRY = flags.DEFINE_boolean("retry_failed", False, "train the failed runs again")
-_WORKERS = flags.DEFINE_integer(
-    "workers", None, "processes at a time; default: one per GPU, or one per core", lower_bound=1
-)
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `pe-lab status`."""
+
+    study: Path = argument(_studies.HELP, _studies.folder)
+    retry_failed: bool = flag("train the failed runs again")
+    workers: int | None = flag(
+        "processes at a time; default: one per GPU, or one per core", whole_number(1), default=None
+    )
 
 
-def main() -> int:
-    folder = study_folder.folder()
-    found = status.read(folder)
-    print("\n".join(lines(found)))
-    if not _RETRY.value or not found.count("failed"):
+def run(options: Options) -> int:
+    progress = status.read(options.study)
+    print("\n".join(lines(progress)))
+    if not options.retry_failed or not progress.count("failed"):
         return 0
     from pe_lab.sweeps import sweep  # imports JAX, which printing the progress does not need
     from pe_lab.sweeps.launchers.local import Local
 
-    failed = sweep.retry(folder, Local(workers=_WORKERS.value))
+    failed = sweep.retry(options.study, Local(workers=options.workers))
     for run_id, error in failed.items():
         print(f"failed: {run_id}: {error}", file=sys.stderr)
     return 1 if failed else 0
@@ -73,7 +77,3 @@ def _time(seconds: float) -> str:
         if seconds >= 60
         else f"{seconds:.0f} seconds"
     )
-
-
-if __name__ == "__main__":
-    command_line.run(main)

@@ -1,23 +1,23 @@
 """Writes a small working encoding, position scheme, task or metric, and its test.
 
-    python -m experiments.new encoding my_bias                  # a bias of the distance
-    python -m experiments.new encoding my_rope --kind=rotation  # or input, data
-    python -m experiments.new scheme my_scheme
-    python -m experiments.new task my_task
-    python -m experiments.new metric my_metric
+    pe-lab new encoding my_bias                  # a bias of the distance
+    pe-lab new encoding my_rope --kind=rotation  # or input, data
+    pe-lab new scheme my_scheme
+    pe-lab new task my_task
+    pe-lab new metric my_metric
 
-Both files are complete: the laws pass, and nothing else has to be changed. Replace the equation.
+Run it in the top folder of a checkout of pe_lab. Both files are complete: the laws pass, and
+nothing else has to be changed. Replace the equation.
 """
 
 import keyword
 import string
+from dataclasses import dataclass
 from pathlib import Path
 
-from absl import flags
-
-from experiments import command_line
+from pe_lab.cli._arguments import argument, flag
 from pe_lab.runs import commands
-from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.errors import UserError
 
 FOLDERS = {
     "encoding": "encodings",
@@ -26,29 +26,28 @@ FOLDERS = {
     "metric": "metrics",
 }
 KINDS = ("bias", "data", "input", "rotation")
-TEMPLATES = Path(__file__).parent / "templates"
-
-_KIND = flags.DEFINE_enum(
-    "kind",
-    "bias",
-    KINDS,
-    "kind of encoding: a bias of the distance, a bias that reads data (tokens), an embedding at "
-    "the input, or a rotation of queries and keys",
-)
+TEMPLATES = Path(__file__).parent / "_templates"
 
 
-def main(arguments: list[str]) -> int:
-    if len(arguments) != 2:
-        example = commands.python("-m", "experiments.new", "encoding", "my_rope")
-        raise UserError(f"Give a family and a name: {example}")
-    family, name = arguments
-    if family not in FOLDERS:
-        raise unknown("experiments.new", family, FOLDERS)
-    files = write(Path(), family, name, _KIND.value)
-    for file in files:
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `pe-lab new`."""
+
+    family: str = argument(f"what to write: {', '.join(FOLDERS)}", choices=tuple(FOLDERS))
+    name: str = argument("the name of its file, such as my_rope")
+    kind: str = flag(
+        "of an encoding: a bias of the distance, a bias that reads data (tokens), an embedding at "
+        "the input, or a rotation of queries and keys",
+        default="bias",
+        choices=KINDS,
+    )
+
+
+def run(options: Options) -> int:
+    for file in write(Path(), options.family, options.name, options.kind):
         print(f"wrote {file}")
-    folder = FOLDERS[family]
-    laws = commands.python("-m", "pytest", f"tests/{folder}", "-k", name, "-m", "not full")
+    folder = FOLDERS[options.family]
+    laws = commands.python("-m", "pytest", f"tests/{folder}", "-k", options.name, "-m", "not full")
     print(f"run its laws: {laws}")
     print(f"rebuild the pages: {commands.python('-m', 'docs.build')}")
     return 0
@@ -83,7 +82,3 @@ def write(root: Path, family: str, name: str, kind: str) -> list[Path]:
 def _class_name(name: str) -> str:
     """Return the name in CamelCase."""
     return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
-
-
-if __name__ == "__main__":
-    command_line.run_with_arguments(main)

@@ -1,0 +1,35 @@
+"""Checks the records, study.json, the archive and the checkpoints of a study.
+
+    pe-lab check quickstart
+
+It prints one line for each problem and changes nothing. Exit status: 0; 1 if there is a problem;
+2 for wrong arguments.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pe_lab.cli import _studies
+from pe_lab.cli._arguments import argument
+from pe_lab.runs.errors import UserError
+
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `pe-lab check`."""
+
+    study: Path = argument(_studies.HELP, _studies.folder)
+
+
+def run(options: Options) -> int:
+    from pe_lab.sweeps import integrity
+
+    if not options.study.is_dir():
+        raise UserError(f"There is no folder {options.study}.")
+    num_problems = 0
+    for sentence in integrity.problems(options.study):
+        print(sentence, flush=True)
+        num_problems += 1
+    if not num_problems:
+        print(f"{options.study}: no problem found")
+    return 1 if num_problems else 0

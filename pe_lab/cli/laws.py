@@ -1,0 +1,103 @@
+"""Checks the laws of its family on one encoding or position scheme, your own for example.
+
+    pe-lab laws encoding 'my_package.log_distance:LogDistance(slope=2.0)'
+    pe-lab laws encoding my_package.mine:Mine --quick
+    pe-lab laws encoding my_package.mine:Mine --law=future_does_not_leak
+    pe-lab laws scheme my_package.schemes:Mine
+
+It needs a checkout of pe_lab, whose tests have the laws. The package must be on PYTHONPATH. The
+command stops at the first law that does not hold, says what the law demands and, for common errors,
+what the cause looks like. Exit status: 0; 1 if a law does not hold; 2 for wrong arguments.
+"""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pe_lab
+from pe_lab.cli._arguments import argument, flag
+from pe_lab.runs import labels, plugins
+from pe_lab.runs.errors import UserError, unknown
+
+ROOT = Path(pe_lab.__file__).parents[1]
+FAMILIES = {"encoding": "encodings", "scheme": "positions"}
+LAWS = {
+    "encoding": ROOT / "tests" / "encodings" / "laws.py",
+    "scheme": ROOT / "tests" / "positions" / "test_laws.py",
+}
+_NO_TESTS = 5  # the exit status of pytest without a test
+
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `pe-lab laws`."""
+
+    family: str = argument("encoding or scheme", choices=tuple(FAMILIES))
+    member: str = argument("one member, such as 'my_package.mine:Mine(size=4)'")
+    law: str | None = flag("name of one law; default: all laws", default=None)
+    quick: bool = flag("of an encoding, check the eight most telling laws only")
+    keep_going: bool = flag("do not stop at the first law that fails")
+    verbose: bool = flag("print the arrays and the traceback of a failure")
+
+
+def run(options: Options) -> int:
+    family = options.family
+    specs = labels.parse_several(options.member)
+    if len(specs) != 1:
+        raise UserError(f"pe-lab laws checks one {family} at a time, got {options.member!r}.")
+    (spec,) = specs
+    if not LAWS[family].exists():
+        raise UserError(
+            "The laws are tests of pe_lab, which an installation does not have. Use a checkout."
+        )
+    if options.law and options.law not in (names := law_names(family)):
+        raise unknown(f"The list of laws of {FAMILIES[family]}", options.law, names)
+    if options.law and options.quick:
+        raise UserError("Give --law or --quick, not both.")
+    plugins.resolve(FAMILIES[family], spec)
+    command = _of_encodings(spec, options) if family == "encoding" else _of_schemes(options)
+    member = json.dumps({FAMILIES[family]: spec})
+    environment = {**os.environ, "PE_LAB_MEMBER": member}
+    # A process of its own, because tests have settings that JAX reads when it is imported.
+    status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    if status == _NO_TESTS:
+        raise UserError(f"{options.law} is not a law of one {family}.")
+    return status
+
+
+def law_names(family: str) -> list[str]:
+    """Return the names of a family's laws, from the file that defines them as functions."""
+    functions = [
+        node
+        for node in ast.parse(LAWS[family].read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    ]
+    if family == "encoding":
+        return [node.name for node in functions if [a.arg for a in node.args.args] == ["subject"]]
+    return [node.name for node in functions if node.name.startswith("test_")]
+
+
+def _of_encodings(spec: dict[str, Any], options: Options) -> list[str]:
+    arguments = {
+        "spec": spec,
+        "only": options.law,
+        "quick": options.quick,
+        "keep_going": options.keep_going,
+        "verbose": options.verbose,
+    }
+    return [sys.executable, "-m", "tests.encodings.check_laws", json.dumps(arguments)]
+
+
+def _of_schemes(options: Options) -> list[str]:
+    """The laws of schemes are tests of pytest, whose names say what they demand."""
+    tests = str(LAWS["scheme"])
+    if options.law:
+        tests += f"::{options.law}"
+    command = [sys.executable, "-m", "pytest", tests]
+    command.append("--tb=long" if options.verbose else "--tb=line")
+    return command if options.keep_going else [*command, "--exitfirst"]

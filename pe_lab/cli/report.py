@@ -1,0 +1,35 @@
+"""Writes report.html of a study: one interactive page with its plots, tables and runs.
+
+    pe-lab report quickstart [--against=OTHER]
+
+The page needs neither a network connection nor JAX. --against adds a comparison with another
+study: the values of the same variants, and their differences. Exit status: 0, or 2 for wrong
+arguments.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pe_lab.cli import _studies
+from pe_lab.cli._arguments import argument, flag
+
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `pe-lab report`."""
+
+    study: Path = argument(_studies.HELP, _studies.folder)
+    against: Path | None = flag("a study to compare with", _studies.folder, default=None)
+
+
+def run(options: Options) -> int:
+    from pe_lab.results import report, results
+    from pe_lab.sweeps import changed_code
+
+    against = results.load(options.against) if options.against else None
+    study = results.load(options.study)
+    note = changed_code.note(study.records)
+    print(report.write(study, options.study, against, note))
+    if note:
+        print(note)
+    return 0
