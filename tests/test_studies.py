@@ -25,6 +25,7 @@ from tests.marks import full_except
 
 ROOT = Path(__file__).parents[1]
 WITH_SMOKE = (
+    "alphabet",
     "architectures",
     "combine",
     "context_extension",

@@ -1,5 +1,6 @@
 """Attributes that several tasks share."""
 
+import jax
 import jax.numpy as jnp
 
 from pe_lab.tasks.base import Attribute, Bools, Example, Scalar, Task
@@ -15,6 +16,23 @@ def num_repeated(task: Task, example: Example) -> Scalar:
     num_distinct = occurs[:no_symbol].sum()
     num_tokens = jnp.asarray(example.prompt_mask).sum()
     return num_tokens - num_distinct
+
+
+def longest_repeat(task: Task, example: Example) -> Scalar:
+    """Return the length of the longest string that occurs at two places of the prompt.
+
+    The two occurrences may overlap. The length is 0 if all symbols are distinct.
+    """
+    prompt, mask = jnp.asarray(example.prompt), jnp.asarray(example.prompt_mask)
+    bound = prompt.shape[-1]
+
+    def longest_at(distance: Scalar) -> Scalar:
+        """Return the length of the longest repeat whose two places have this distance."""
+        is_inside = mask & jnp.roll(mask, -distance) & (jnp.arange(bound) + distance < bound)
+        return longest_run(is_inside & (prompt == jnp.roll(prompt, -distance)))
+
+    distances = jnp.arange(1, bound)
+    return jax.vmap(longest_at)(distances).max(initial=0)
 
 
 def longest_distance(task: Task, example: Example) -> Scalar:
@@ -58,6 +76,11 @@ NUM_ONES = Attribute(
 NUM_REPEATED = Attribute(
     label="repeated symbols in the prompt",
     value=num_repeated,
+    largest=_prompt_bound,
+)
+LONGEST_REPEAT = Attribute(
+    label="length of the longest repeated string in the prompt",
+    value=longest_repeat,
     largest=_prompt_bound,
 )
 LONGEST_DISTANCE = Attribute(

@@ -17,7 +17,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 
 from pe_lab.tasks._strings import StringTask
-from pe_lab.tasks.attributes import NUM_REPEATED
+from pe_lab.tasks.attributes import LONGEST_REPEAT, NUM_REPEATED
 from pe_lab.tasks.base import Example, make_example
 
 
@@ -28,7 +28,7 @@ class Copy(StringTask):
     num_symbols: int = 64
     distinct: bool = True
 
-    attributes: ClassVar = {"num_repeated": NUM_REPEATED}
+    attributes: ClassVar = {"num_repeated": NUM_REPEATED, "longest_repeat": LONGEST_REPEAT}
 
     def sample(self, key, length, bound, data=None) -> Example:
         string = self.draw_string(key, bound)

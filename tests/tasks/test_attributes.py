@@ -37,6 +37,21 @@ def num_repeated(task, example):
     return sum(symbol in prompt[:index] for index, symbol in enumerate(prompt))
 
 
+def longest_repeat(task, example):
+    prompt, _ = tokens(example)
+    places = range(len(prompt))
+    return max(
+        size
+        for size in range(len(prompt))
+        for first, second in itertools.combinations_with_replacement(places, 2)
+        if size == 0
+        or (
+            first < second <= len(prompt) - size
+            and prompt[first : first + size] == prompt[second : second + size]
+        )
+    )
+
+
 def carries(task, example):
     """Whether digit 0, 1, ... of the sum has a carry, from the operands as they are written."""
     prompt, _ = tokens(example)
@@ -144,7 +159,7 @@ ORACLES = {
     "parity": {"num_ones": num_ones},
     "majority": {"num_ones": num_ones},
     "count": {"num_counted": num_counted},
-    "copy": {"num_repeated": num_repeated},
+    "copy": {"num_repeated": num_repeated, "longest_repeat": longest_repeat},
     "reverse": {"num_repeated": num_repeated},
     "addition": CARRIES,
     "associative_recall": {"longest_distance": recall_distance},
@@ -160,6 +175,7 @@ ARGUMENTS = [
     dict(name="majority", num_symbols=4),
     dict(name="count", num_symbols=3),
     dict(name="count", told=True),
+    dict(name="copy", num_symbols=2, distinct=False),
     dict(name="copy", num_symbols=3, distinct=False),
     dict(name="copy", num_symbols=9),
     dict(name="reverse", num_symbols=4),
