@@ -20,8 +20,8 @@ Declared before the runs, for each encoding and at every rate on its own:
 Positions of the test occur in training with shifted positions, which is marked.
 """
 
-from configs import base
 from pe_lab.runs import grid
+from pe_lab.studies import base
 
 RATES = (1e-3, 3e-3, 6e-3)
 SEEDS = 6
