@@ -110,11 +110,7 @@ def grid(lengths, offsets=(0,), labels=(None,), trained=(8,)):
 
 TUNED = {("validation", n, 0, None) for n in (8, 16)} | {("test", n, 0, None) for n in (8, 16)}
 EXPECTED = {  # study -> variant -> what each of its runs has measured
-    "alphabet": {
-        "learned(init_std=0.7) · shifted · 2 symbols": grid(
-            (16, 18, 20, 24, 32, 48, 64), trained=(16,)
-        )
-    },
+    "alphabet": {"learned(init_std=0.7)": grid((16, 18, 20, 24, 32, 48, 64), trained=(16,))},
     "architectures": {
         "decoder · rope": grid((8, 16)),
         "encoder · rope": grid((8, 16)),
