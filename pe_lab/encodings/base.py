@@ -39,6 +39,8 @@ class Tokens:
         and keys are different streams.
       lengths: [B], number of valid tokens of each example, so far while decoding; None if unknown.
       features: result of the encoding's `features` for these tokens, leaves [B, L, ...].
+      preceding: [B|1, L], number of tokens before each one in its example, a sink token not among
+        them; None: the slot is this number.
       arange: static; the positions are consecutive, one row for the whole batch, and queries and
         keys start at the same position.
     """
@@ -47,6 +49,7 @@ class Tokens:
     slots: Int[Array, "#b l"] | None = None
     lengths: Int[Array, "_"] | None = None
     features: PyTree = None
+    preceding: Int[Array, "#b l"] | None = None
     arange: bool = dataclasses.field(default=False, metadata=dict(static=True))
 
     def on_axis(self, axis: int | None) -> "Tokens":

@@ -215,6 +215,64 @@ def rotate(
     return jnp.concatenate([y, rest], axis=-1)
 
 
+def earlier(
+    x: Float[Array, "b l *c"],
+    distance: int,
+    preceding: Int[Array, "_ l"],
+    before: Float[Array, "b w *c"] | None = None,
+) -> Float[Array, "b l *c"]:
+    """For each token the input of the token `distance` before it; zeros before the first.
+
+    Args:
+      preceding: [B|1, L], the number of tokens before each one in its example.
+      before: the inputs of the W tokens before these, in a cache; W is at least the distance.
+    """
+    length = x.shape[1]
+    if before is None:
+        widths = [(0, 0)] * x.ndim
+        widths[1] = (distance, 0)
+        inputs = jnp.pad(x, widths)
+        start = 0
+    else:
+        inputs = jnp.concatenate([before, x], axis=1)
+        start = before.shape[1] - distance
+    shifted = inputs[:, start : start + length]
+    exists = preceding >= distance
+    exists = exists.reshape(*exists.shape, *(1,) * (x.ndim - 2))
+    return jnp.where(exists, shifted, 0)
+
+
+def causal_convolution(
+    x: Float[Array, "b l *c"],
+    kernel: Float[Array, "w *c"],
+    preceding: Int[Array, "_ l"],
+    before: Float[Array, "b v *c"] | None = None,
+) -> Float[Array, "b l *c"]:
+    """The sum over w of kernel[w] times the input of the token w before, for each channel alone.
+
+    PyTorch's Conv1d with one group for each channel and a padding of W - 1 is the same function,
+    with its weights in the opposite order. Shifts and sums are fast on a CPU.
+
+    Args:
+      preceding, before: as in `earlier`.
+    """
+    kernel = kernel.astype(x.dtype)
+    total = kernel[None, None, 0] * x
+    for distance in range(1, len(kernel)):
+        total = total + kernel[None, None, distance] * earlier(x, distance, preceding, before)
+    return total
+
+
+def convolution_kernel(width: int, channels: tuple[int, ...], rngs: nnx.Rngs) -> nnx.Param:
+    """The kernel of a causal convolution, with the initial values of PyTorch's Conv1d.
+
+    They are uniform within 1 / sqrt(width), because an output channel reads one input channel.
+    """
+    limit = width**-0.5
+    kernel = jax.random.uniform(rngs.params(), (width, *channels), jnp.float32, -limit, limit)
+    return nnx.Param(kernel)
+
+
 def take_rows(
     by_row: Float[Array, "b h l r"], rows: Int[Array, "_ _ l s"]
 ) -> Float[Array, "b h l s"]:

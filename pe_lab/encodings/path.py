@@ -7,9 +7,10 @@ Yang et al. 2025, "PaTH Attention: Position Encoding via Accumulating Householde
 https://arxiv.org/abs/2505.16381. Projections and their initialization follow
 fla-org/flash-linear-attention at 27289fc, layers/path_attn.py.
 
-Differs in that w comes from its own token alone. The paper's short convolution of three tokens
-(use_w_shortconv in that code) needs more state than the cache of keys holds. Its forget gate is FoX
-together with PaTH. All computations are float32.
+Of the paper's two options, the short convolution (use_w_shortconv in that code, on by default
+there) is convolution=3, and the forget gate (use_forget_gate) is FoX together with PaTH, as
+encodings of one layer. The convolution has a SiLU after it and the initial values of PyTorch, as
+ShortConvolution in fla/modules/convolution.py. All computations are float32.
 
 The matrices are never multiplied. A block of tokens has H_i ... H_(j+1) = I - sum over i >= a >= b
 > j of w_a T_ab w_b^T, with T = (I + strictly lower part of diag(beta) W W^T)^-1 diag(beta). A
@@ -26,6 +27,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Num, Shaped
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.encodings.ops import causal_convolution, convolution_kernel
 from pe_lab.encodings.requirements import Requirements
 
 _BLOCK = 32  # tokens of one T: the fastest on CPU from 64 to 512 tokens
@@ -42,8 +44,11 @@ class PaTH(AttentionEncoding):
 
     Args:
       rank: rank of the projection that gives w, 32 in the authors' code.
+      convolution: tokens that w is computed from, by a causal convolution; 0: its own token alone,
+        without a convolution.
     """
 
+    later_arguments = ("convolution",)
     requirements = Requirements(
         relative=True,
         reads_positions=False,
@@ -53,10 +58,19 @@ class PaTH(AttentionEncoding):
     )
 
     def __init__(
-        self, *, rank: int = 32, width: int, num_heads: int, head_dim: int, rngs: nnx.Rngs
+        self,
+        *,
+        rank: int = 32,
+        convolution: int = 0,
+        width: int,
+        num_heads: int,
+        head_dim: int,
+        rngs: nnx.Rngs,
     ):
         if rank < 1:
             raise ValueError(f"PaTH's rank must be at least 1, got {rank}.")
+        if convolution < 0:
+            raise ValueError(f"PaTH's convolution must be at least 0, got {convolution}.")
         self.head_dim = head_dim
         linear = functools.partial(
             nnx.Linear,
@@ -67,17 +81,24 @@ class PaTH(AttentionEncoding):
         self.down = linear(width, rank, use_bias=False)
         self.up = linear(rank, num_heads * head_dim, use_bias=False)
         self.strength = linear(width, num_heads)
+        kernel = None
+        if convolution:
+            kernel = convolution_kernel(convolution, (num_heads, head_dim), rngs)
+        self.kernel = kernel
         self.num_heads = num_heads
 
     def features(
         self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
     ) -> tuple[None, tuple[Float[Array, "b l h e"], Float[Array, "b l h"]]]:
-        """Each token's w and beta. Zeros, as in empty slots of a cache, make H the identity."""
+        """Each token's w and beta. Zeros, as in empty slots of a cache, make H the identity.
+
+        With a convolution, w is its input: a cache holds the inputs of all tokens.
+        """
         batch, length, _ = x.shape
         w = self.up(self.down(x))
         w = w.reshape(batch, length, self.num_heads, -1)
-        squared_length = (w**2).sum(axis=-1, keepdims=True)
-        w = w * jax.lax.rsqrt(squared_length + _EPSILON)
+        if self.kernel is None:
+            w = _unit(w)
         beta = 2 * jax.nn.sigmoid(self.strength(x))  # [B, L, H]
         return None, (w, beta)
 
@@ -87,6 +108,10 @@ class PaTH(AttentionEncoding):
         assert Q.slots is not None
         assert K.slots is not None
         w, beta = K.features
+        if self.kernel is not None:
+            preceding = K.slots if K.preceding is None else K.preceding
+            convolved = causal_convolution(w, self.kernel[...], preceding)
+            w = _unit(jax.nn.silu(convolved))
         num_keys = k.shape[1]
         size = min(_BLOCK, num_keys)
         key_slots = K.slots[:, None, None, :]
@@ -130,6 +155,12 @@ class PaTH(AttentionEncoding):
         bias = bias.reshape(*queries.shape[:3], -1)
         bias = bias[..., :num_keys]  # without the zeros that fill the last block
         return bias / math.sqrt(q.shape[-1])
+
+
+def _unit(w: Float[Array, "b l h e"]) -> Float[Array, "b l h e"]:
+    """Vectors divided by their length."""
+    squared_length = (w**2).sum(axis=-1, keepdims=True)
+    return w * jax.lax.rsqrt(squared_length + _EPSILON)
 
 
 def _inverse(square: Float[Array, "*b c c"]) -> Float[Array, "*b c c"]:

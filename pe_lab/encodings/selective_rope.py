@@ -7,9 +7,9 @@ Movahedi et al. 2025, "Selective Rotary Position Embedding", https://arxiv.org/a
 Projections, defaults and initialization follow timurcarstensen/selective-rope at 9d06c33,
 modules/rotary.py.
 
-Differs in that a token's step comes from the token alone. The authors' causal convolution of four
-tokens needs more state than the cache of keys holds. (Their skip_conv is something else: it takes
-differences of steps, which the sum undoes.)
+The authors' causal convolution of the steps (d_conv, 4 by default there, without an activation) is
+convolution=4, with the initial values of PyTorch. Without it, a token's step comes from the token
+alone. (Their skip_conv is something else: it takes differences of steps, which the sum undoes.)
 """
 
 import functools
@@ -21,7 +21,13 @@ from flax import nnx
 from jaxtyping import Array, Float, Num
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.encodings.ops import check_finite, check_positive, rotate
+from pe_lab.encodings.ops import (
+    causal_convolution,
+    check_finite,
+    check_positive,
+    convolution_kernel,
+    rotate,
+)
 from pe_lab.encodings.requirements import Requirements
 
 _EPSILON = 1e-6  # added to the squared length of the input, as in the authors' code
@@ -40,8 +46,11 @@ class SelectiveRoPE(AttentionEncoding):
       base: base of the geometric series of factors, 500000 in the authors' code.
       temperature: factor of the first pair, 1 in the authors' code.
       gate: multiply the steps of each head by sigmoid(w·x + b); off in the authors' code.
+      convolution: tokens that a step is computed from, by a causal convolution before the gate; 0:
+        its own token alone, without a convolution.
     """
 
+    later_arguments = ("convolution",)
     requirements = Requirements(
         relative=True,
         reads_positions=False,
@@ -57,6 +66,7 @@ class SelectiveRoPE(AttentionEncoding):
         base: float = 500000.0,
         temperature: float = 1.0,
         gate: bool = False,
+        convolution: int = 0,
         width: int,
         num_heads: int,
         head_dim: int,
@@ -68,6 +78,8 @@ class SelectiveRoPE(AttentionEncoding):
             )
         if rank < 1:
             raise ValueError(f"SelectiveRoPE's rank must be at least 1, got {rank}.")
+        if convolution < 0:
+            raise ValueError(f"SelectiveRoPE's convolution must be at least 0, got {convolution}.")
         check_positive("SelectiveRoPE", base=base)
         check_finite("SelectiveRoPE", temperature=temperature)
         self.head_dim = head_dim
@@ -84,12 +96,16 @@ class SelectiveRoPE(AttentionEncoding):
         self.down = linear(width, rank, use_bias=False)
         self.up = linear(rank, num_pairs, use_bias=False)
         self.gate = linear(width, num_heads) if gate else None
+        kernel = None
+        if convolution:
+            kernel = convolution_kernel(convolution, (num_heads, head_dim // 2), rngs)
+        self.kernel = kernel
         self.num_heads = num_heads
 
     def features(
         self, x: Float[Array, "b l d"], positions: Num[Array, "#b l *a"]
-    ) -> tuple[None, Float[Array, "b l h p"]]:
-        """The steps of each token's pairs, before their factors."""
+    ) -> tuple[None, tuple[Float[Array, "b l h p"], Float[Array, "b l h"] | None]]:
+        """The steps of each token's pairs, before convolution, gate and factors; and the gate."""
         batch, length, _ = x.shape
         parts = x.astype(jnp.float32)
         parts = parts.reshape(batch, length, self.num_heads, -1)
@@ -99,15 +115,22 @@ class SelectiveRoPE(AttentionEncoding):
         steps = self.up(self.down(x))
         steps = steps.reshape(batch, length, self.num_heads, -1)
         if self.gate is None:
-            return None, steps
+            return None, (steps, None)
         gate = jax.nn.sigmoid(self.gate(x))  # [B, L, H]
-        return None, steps * gate[..., None]
+        return None, (steps, gate)
 
     def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         assert Q.slots is not None
-        sums = jnp.cumsum(K.features, axis=1)  # [B, S, H, P]
+        steps, gate = K.features
+        if self.kernel is not None:
+            preceding = K.slots if K.preceding is None else K.preceding
+            assert preceding is not None
+            steps = causal_convolution(steps, self.kernel[...], preceding)
+        if gate is not None:
+            steps = steps * gate[..., None]
+        sums = jnp.cumsum(steps, axis=1)  # [B, S, H, P]
         key_angles = sums * jnp.asarray(self.factors)[None, None, None]
         # A query has the angle of its own key, which a cache holds at the query's slot.
         query_slots = Q.slots[..., None, None]

@@ -8,7 +8,6 @@ import dataclasses
 import math
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
@@ -17,24 +16,12 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from pe_lab.encodings.base import weighted_sum
 from pe_lab.encodings.ops import masked_softmax
 from pe_lab.kernels import REFERENCE, Kernels
+from pe_lab.model.convolution import Neighbors, convolve
+from pe_lab.model.keys import Keys
 from pe_lab.model.terms import AttentionTerms, LayerEncoding, add, on_heads
 from pe_lab.runs.settings import Model
 
 _SSMAX_START = 0.43  # of SSMax's learned factor: the value of the paper's figure 1
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class Keys:
-    """The keys and values that queries attend to. A cache holds the same.
-
-    Attributes:
-      features: for each encoding of the layer, its state of the keys, leaves [B, S, ...].
-    """
-
-    k: Float[Array, "b s h e"]
-    v: Float[Array, "b s h e"]
-    features: tuple[PyTree, ...] = ()
 
 
 def attend(
@@ -220,17 +207,24 @@ class Attention(nnx.Module):
         terms: AttentionTerms,
         *,
         cross: bool = False,
+        neighbors: Neighbors | None = None,
     ) -> Keys:
         """Keys, values and encodings' features of inputs.
 
         Args:
           cross: the inputs belong to another stream than the queries.
+          neighbors: the tokens before these, which short convolutions read.
         """
         x = jnp.where(valid[..., None], x, 0)
         k = self._split_heads(self.projection("key")(x))
         v = self._split_heads(self.projection("value")(x))
+        if neighbors is not None:
+            k = neighbors.shift("key", k, x)
+            v = neighbors.shift("value", v, x)
         if self.key_norm is not None:
             k = self.key_norm(k)
+        k = convolve(neighbors, "B_key", k)
+        v = convolve(neighbors, "B_value", v)
         features = []
         for e in terms.encodings:
             # In self-attention `e.K` may be a whole cache, and the inputs are the queries.
@@ -245,12 +239,14 @@ class Attention(nnx.Module):
         valid: Bool[Array, "b l"],
         keys: Keys,
         terms: AttentionTerms,
+        neighbors: Neighbors | None = None,
     ) -> Float[Array, "b l d"]:
         """For each input, the weighted sum of the values that it may see, projected."""
         x = jnp.where(valid[..., None], x, 0)
         q = self._split_heads(self.query(x))
         if self.query_norm is not None:
             q = self.query_norm(q)
+        q = convolve(neighbors, "B_query", q)
         if self.query_scale != 1:
             q = q * self.query_scale
         terms = _with_features(terms, x, keys.features)

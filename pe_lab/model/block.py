@@ -1,5 +1,6 @@
 """One layer: attention, cross-attention and feed-forward, each with norm, dropout and residual."""
 
+import dataclasses
 from collections.abc import Callable, Mapping
 
 import jax
@@ -8,8 +9,11 @@ from flax import nnx
 from jaxtyping import Array, Bool, Float, Key
 
 from pe_lab.kernels import Kernels
-from pe_lab.model.attention import Attention, Keys
+from pe_lab.model.attention import Attention
+from pe_lab.model.convolution import Convolutions, Neighbors, convolve, has_neighbors
+from pe_lab.model.keys import Keys, LayerCache
 from pe_lab.model.recurrent import Recurrence
+from pe_lab.model.streams import View
 from pe_lab.model.terms import AttentionTerms
 from pe_lab.runs.settings import Model
 
@@ -53,14 +57,16 @@ class FeedForward(nnx.Module):
         is_gated = model.activation in _GATES
         self.gate = linear(width, hidden_width) if is_gated else None
 
-    def __call__(self, x: Float[Array, "b l d"]) -> Float[Array, "b l d"]:
+    def __call__(
+        self, x: Float[Array, "b l d"], neighbors: Neighbors | None = None
+    ) -> Float[Array, "b l d"]:
         if self.gate is not None:
             activation = _GATES[self.activation]
-            gate = activation(self.gate(x))
-            hidden = gate * self.into(x)
+            gate = activation(convolve(neighbors, "D_gate", self.gate(x)))
+            hidden = gate * convolve(neighbors, "D", self.into(x))
         else:
             activation = _ACTIVATIONS[self.activation]
-            hidden = activation(self.into(x))
+            hidden = activation(convolve(neighbors, "D", self.into(x)))
         return self.out(hidden)
 
 
@@ -104,29 +110,35 @@ class Block(nnx.Module):
         self.after_attention = nnx.List(norms(num_after))
         num_second = num_norms if self.pre_norm and self.post_norm else 0
         self.second_norms = nnx.List(norms(num_second))
+        # A stream of its own, so that the other parameters are those of a model without.
+        more_rngs = nnx.Rngs(params=rngs.additions())
+        self.convolutions = Convolutions(model, rngs=more_rngs) if has_neighbors(model) else None
 
     def __call__(
         self,
         x: Float[Array, "b l d"],
-        valid: Bool[Array, "b l"],
+        view: View,
         terms: AttentionTerms,
         cross: tuple[Keys, AttentionTerms] | None = None,
-        with_cache: Callable[[Keys], Keys] | None = None,
+        cache: LayerCache | None = None,
         dropout_keys: Key[Array, "b"] | None = None,
     ) -> tuple[Float[Array, "b l d"], Keys]:
         """The block's output, and the keys that its self-attention used.
 
         Args:
-          valid: False at padding.
+          view: of the inputs.
           terms: of self-attention.
           cross: an encoder's keys, and the terms of cross-attention.
-          with_cache: the function from the keys of these inputs to all keys so far.
+          cache: the keys of earlier tokens, while decoding.
         """
+        valid = view.valid
+        neighbors = self._neighbors(view, cache)
         y = self.norm_input(x, _ATTENTION)
-        keys = self.attention.keys(y, valid, terms)
-        if with_cache is not None:
-            keys = with_cache(keys)
-        y = self.attention(y, valid, keys, terms)
+        y = convolve(neighbors, "A", y)
+        keys = self.attention.keys(y, valid, terms, neighbors=neighbors)
+        if cache is not None:
+            keys = cache.add(keys)
+        y = self.attention(y, valid, keys, terms, neighbors)
         y = self.norm_attention(y, 0)
         x = self.add_residual(x, y, _ATTENTION, dropout_keys)
         if self.cross is not None and cross is not None:
@@ -136,9 +148,22 @@ class Block(nnx.Module):
             x = self.add_residual(x, y, _CROSS, dropout_keys)
         if self.feedforward is not None:
             y = self.norm_input(x, _FEEDFORWARD)
-            y = self.feedforward(y)
+            y = convolve(neighbors, "C", y)
+            y = self.feedforward(y, neighbors)
             x = self.add_residual(x, y, _FEEDFORWARD, dropout_keys)
+        if neighbors is not None:
+            keys = dataclasses.replace(keys, recent=neighbors.latest)
         return x, keys
+
+    def _neighbors(self, view: View, cache: LayerCache | None) -> Neighbors | None:
+        """The tokens before each one, if a convolution reads them."""
+        if self.convolutions is None:
+            return None
+        preceding = view.preceding
+        assert preceding is not None
+        if cache is None:
+            return Neighbors(self.convolutions, preceding)
+        return Neighbors(self.convolutions, preceding, cache.keys.recent, cache.counts)
 
     def norm_input(
         self,

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from pe_lab.model.attention import Keys
+from pe_lab.model.keys import Keys, LayerCache
 from pe_lab.model.stack import Stack
 from pe_lab.model.streams import Positions, View
 
@@ -60,23 +60,31 @@ class CacheViews:
       queries: the next tokens.
       keys: all slots, next tokens included.
       write: the slots of the next tokens; S, which does not exist, for padding.
+      counts: number of next tokens of each example, without padding.
     """
 
     queries: View
     keys: View
     write: Int[Array, "b l"]
+    counts: Int[Array, "b"]
+
+    def layers(self, cache: Cache) -> list[LayerCache]:
+        """The cache of each applied layer."""
+        return [LayerCache(keys, self.write, self.counts) for keys in cache.keys]
 
 
-def view_cache(cache: Cache, mask: Bool[Array, "b l"]) -> CacheViews:
+def view_cache(cache: Cache, mask: Bool[Array, "b l"], *, sink: bool) -> CacheViews:
     """Views of the next tokens and of all slots.
 
     Padded tokens have the slot and position of their example's last token, and are not written.
 
     Args:
       mask: True at the next tokens.
+      sink: slot 0 is a sink token.
     """
     num_slots = cache.num_slots
-    filled = cache.filled + mask.sum(axis=1)
+    counts = mask.sum(axis=1)
+    filled = cache.filled + counts
     first_slot = cache.filled[:, None]
     index = jnp.arange(mask.shape[1])[None]
     next_slots = first_slot + index
@@ -93,6 +101,7 @@ def view_cache(cache: Cache, mask: Bool[Array, "b l"]) -> CacheViews:
         slots=query_slots,
         lengths=filled,
         arange=arange,
+        sink=sink,
     )
     all_slots = jnp.arange(num_slots)[None]
     is_filled = all_slots < filled[:, None]
@@ -102,8 +111,9 @@ def view_cache(cache: Cache, mask: Bool[Array, "b l"]) -> CacheViews:
         slots=all_slots,
         lengths=filled,
         arange=arange,
+        sink=sink,
     )
-    return CacheViews(queries, keys, write)
+    return CacheViews(queries, keys, write, counts)
 
 
 def _take_slots(positions: Positions, slots: Int[Array, "b l"]) -> Positions:
@@ -116,24 +126,13 @@ def _take_slots(positions: Positions, slots: Int[Array, "b l"]) -> Positions:
     return jnp.take_along_axis(rows, index, axis=2)
 
 
-def write_keys(buffer: Keys, slots: Int[Array, "b l"], new: Keys) -> Keys:
-    """The buffer with new keys in their slots; slots beyond its end are dropped."""
-
-    def write(old: Array, values: Array) -> Array:
-        examples = jnp.arange(len(slots))[:, None]
-        entries = old.at[examples, slots]
-        return entries.set(values, mode="drop")
-
-    return jax.tree.map(write, buffer, new)
-
-
 def empty_keys(stack: Stack, cache: Cache) -> tuple[Keys, ...]:
     """Buffers of zeros for every applied layer."""
     batch = len(cache.filled)
     num_slots = cache.num_slots
     width = stack.embedding.features
     no_tokens = jnp.zeros((batch, 0), bool)
-    keys = view_cache(cache, no_tokens).keys
+    keys = view_cache(cache, no_tokens, sink=stack.sink is not None).keys
 
     def layer_keys() -> list[tuple]:
         inputs = jnp.zeros((batch, num_slots, width), stack.dtype)
@@ -150,4 +149,9 @@ def empty_keys(stack: Stack, cache: Cache) -> tuple[Keys, ...]:
     # Only shapes and types are needed, and only the layers know their features.
     shapes = jax.eval_shape(layer_keys)
     layers = jax.tree.map(jnp.zeros_like, shapes)
-    return tuple(Keys(k, v, features) for k, v, features in layers)
+    buffers = []
+    for step, (k, v, features) in enumerate(layers):
+        convolutions = stack.blocks[step % len(stack.blocks)].convolutions
+        recent = {} if convolutions is None else convolutions.no_inputs(batch)
+        buffers.append(Keys(k, v, features, recent))
+    return tuple(buffers)

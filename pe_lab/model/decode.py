@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
-from pe_lab.model.cache import Cache, Memory, empty_keys, view_cache, write_keys
+from pe_lab.model.cache import Cache, Memory, empty_keys, view_cache
 from pe_lab.model.streams import Positions, Stream, View, with_sink
 from pe_lab.model.terms import StackTerms
 from pe_lab.model.transformer import Transformer
@@ -105,7 +105,7 @@ def _extend(
     """Logits after the next inputs, and the cache with their keys."""
     stack = model.decoder
     assert stack is not None
-    views = view_cache(cache, mask)
+    views = view_cache(cache, mask, sink=stack.sink is not None)
     queries, keys = views.queries, views.keys
     memory_keys = None if cache.memory is None else cache.memory.keys
     memory_view = None if cache.memory is None else cache.memory.view
@@ -114,9 +114,8 @@ def _extend(
     cross = stack.cross_attention_terms(queries, memory_view)
     terms = StackTerms(embeddings, attention, cross, queries)
 
-    caches = [functools.partial(write_keys, buffer, views.write) for buffer in cache.keys]
     x = inputs(terms)
-    x, layer_keys = stack(x, terms, memory_keys, caches)
+    x, layer_keys = stack(x, terms, memory_keys, views.layers(cache))
     cache = dataclasses.replace(cache, filled=keys.lengths, keys=layer_keys)
     return model.logits(x), cache
 

@@ -1,4 +1,7 @@
-"""The cost of a forward pass, for reports of speed."""
+"""The cost of a forward pass, for reports of speed.
+
+Short convolutions are no matrix products and do not count.
+"""
 
 from collections.abc import Mapping
 
@@ -28,6 +31,8 @@ def forward_flops(
             num_gates = {"lstm": 4, "gru": 3}[model.mixer]
             mixing = 2 * num_gates * width**2  # of inputs and of states
         products += length * depth * (mixing + feedforward)
+        num_shifts = {"none": 0, "keys": 1, "values": 1, "both": 2}[model.token_shift]
+        products += length * depth * num_shifts * width * model.num_heads
         if model.loop_injection == "linear":
             products += length * model.num_loops * 2 * width**2
     if len(lengths) == 2:

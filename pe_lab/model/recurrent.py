@@ -16,7 +16,8 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Bool, Float, PyTree
 
-from pe_lab.model.attention import Keys
+from pe_lab.model.convolution import Neighbors
+from pe_lab.model.keys import Keys
 from pe_lab.model.terms import AttentionTerms
 from pe_lab.runs.settings import Model
 
@@ -43,6 +44,7 @@ class Recurrence(nnx.Module):
         terms: AttentionTerms,
         *,
         cross: bool = False,
+        neighbors: Neighbors | None = None,
     ) -> Keys:
         """The inputs, 0 at padding, as the keys and values of one head."""
         x = jnp.where(valid[..., None], x, 0)
@@ -55,6 +57,7 @@ class Recurrence(nnx.Module):
         valid: Bool[Array, "b l"],
         keys: Keys,
         terms: AttentionTerms,
+        neighbors: Neighbors | None = None,
     ) -> Float[Array, "b l d"]:
         """For each input, the state after the last token that it may see: itself."""
         inputs = keys.v[:, :, 0]

@@ -10,9 +10,9 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from pe_lab.kernels import Kernels
 from pe_lab.model import sites
-from pe_lab.model.attention import Keys
 from pe_lab.model.biases import Biases, BiasKey, bias_key, cut, shared_biases
 from pe_lab.model.block import Block, dropout, fold_keys, make_norm
+from pe_lab.model.keys import Keys, LayerCache
 from pe_lab.model.loops import LoopInputs
 from pe_lab.model.sites import LayerSites, Site
 from pe_lab.model.streams import Positions, Stream, View, view_of
@@ -29,7 +29,7 @@ from pe_lab.runs.settings import Model
 # Streams of the initialization key, then of a stack's own key: an encoding's draws never change
 # the parameters of the backbone.
 _STREAM_OF = {"decoder": 0, "encoder": 1, "cross": 3}
-_BACKBONE, _ENCODINGS = 0, 1
+_BACKBONE, _ENCODINGS, _ADDITIONS = 0, 1, 2
 
 
 class Stack(nnx.Module):
@@ -49,8 +49,8 @@ class Stack(nnx.Module):
         key: Key[Array, ""],
     ):
         stack_key = jax.random.fold_in(key, _STREAM_OF[name])
-        backbone_key = jax.random.fold_in(stack_key, _BACKBONE)
-        rngs = nnx.Rngs(params=backbone_key)
+        key_of = functools.partial(jax.random.fold_in, stack_key)
+        rngs = nnx.Rngs(params=key_of(_BACKBONE), additions=key_of(_ADDITIONS))
         normal = nnx.initializers.normal(model.width**-0.5)  # unit rms once scaled by sqrt(D)
         self.causal = name == "decoder"
         self.window = model.sliding_window
@@ -70,8 +70,7 @@ class Stack(nnx.Module):
         # Drawn last, so that models without injection keep their parameters.
         self.loop_inputs = LoopInputs(model, kernels=kernels, rngs=rngs)
 
-        encodings_key = jax.random.fold_in(stack_key, _ENCODINGS)
-        encodings = sites.build(model, name, encodings_key)
+        encodings = sites.build(model, name, key_of(_ENCODINGS))
         in_attention = list(encodings.in_attention)
         self.cross_sites: LayerSites = ()
         if cross:
@@ -239,7 +238,7 @@ class Stack(nnx.Module):
         x: Float[Array, "b l d"],
         terms: StackTerms,
         memory: tuple[Keys, ...] | None = None,
-        caches: Sequence[Callable[[Keys], Keys]] | None = None,
+        caches: Sequence[LayerCache] | None = None,
         *,
         dropout_keys: Key[Array, "b"] | None = None,
         num_loops: Int[Array, ""] | None = None,
@@ -249,7 +248,7 @@ class Stack(nnx.Module):
 
         Args:
           memory: the encoder's keys for each layer.
-          caches: of each applied layer, the function from its new keys to all keys so far.
+          caches: of each applied layer, while decoding.
           num_loops: traced; later loops change nothing. None: all loops.
           remat: recompute inner values in the backward pass instead of keeping them.
         """
@@ -264,13 +263,13 @@ class Stack(nnx.Module):
                 before = x
                 x = self.loop_inputs(x, embedding, loop)
             cross = None if memory is None else (memory[layer], terms.cross[layer])
-            with_cache = None if caches is None else caches[step]
+            cache = None if caches is None else caches[step]
             block: Callable[..., tuple[Array, Keys]] = functools.partial(
                 self.blocks[layer],
-                valid=terms.view.valid,
+                view=terms.view,
                 terms=terms.attention[layer],
                 cross=cross,
-                with_cache=with_cache,
+                cache=cache,
                 dropout_keys=fold_keys(dropout_keys, step),
             )
             if remat:

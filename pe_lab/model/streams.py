@@ -82,6 +82,7 @@ class View:
       lengths: number of valid tokens of each example.
       segments: as in `Stream`.
       arange: static, as in `Stream`.
+      sink: static; slot 0 is a sink token.
     """
 
     positions: tuple[Positions, ...]
@@ -90,6 +91,20 @@ class View:
     lengths: Int[Array, "b"]
     segments: Int[Array, "b l"] | None = None
     arange: tuple[bool, ...] = dataclasses.field(default=(False,), metadata=_STATIC)
+    sink: bool = dataclasses.field(default=False, metadata=_STATIC)
+
+    @property
+    def preceding(self) -> Int[Array, "#b l"] | None:
+        """Number of tokens before each one in its segment, without a sink token; as `slots`."""
+        if self.slots is None:
+            return None
+        first_slot = int(self.sink)
+        if self.segments is None:
+            return self.slots - first_slot if self.sink else self.slots
+        before = jnp.pad(self.segments[:, :-1], ((0, 0), (1, 0)))
+        is_first = (self.segments != before) | (self.slots == first_slot)
+        first_slots = jnp.where(is_first, self.slots, 0)
+        return self.slots - jax.lax.cummax(first_slots, axis=1)
 
     def tokens(self, site: Site, layer: int) -> Tokens:
         """The tokens as an encoding sees them on a layer."""
@@ -99,6 +114,7 @@ class View:
             positions=rows[row],
             slots=self.slots,
             lengths=self.lengths,
+            preceding=self.preceding,
             arange=self.arange[site.scheme],
         )
         return tokens.on_axis(site.axis)
@@ -131,7 +147,7 @@ def view_of(stream: Stream, sink: bool) -> View:
             segments = jnp.pad(segments, one_in_front)
     slots = jnp.arange(valid.shape[1])[None]
     lengths = valid.sum(axis=1)  # the sink token counts, as in a cache
-    return View(positions, valid, slots, lengths, segments, stream.arange)
+    return View(positions, valid, slots, lengths, segments, stream.arange, sink)
 
 
 def at_valid_positions(positions: Positions, valid: Bool[Array, "b l"]) -> Positions:

@@ -22,9 +22,9 @@ from jaxtyping import Array, Float, Int, Key
 
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.kernels import REFERENCE, Kernels
-from pe_lab.model.attention import Keys
 from pe_lab.model.biases import Biases
 from pe_lab.model.block import fold_keys
+from pe_lab.model.keys import Keys
 from pe_lab.model.stack import Stack
 from pe_lab.model.streams import Stream
 from pe_lab.model.terms import StackTerms

@@ -13,6 +13,7 @@ _AT_LEAST_ONE = (
     "model.num_heads",
     "model.num_loops",
     "model.sliding_window",
+    "model.convolution_width",
     "train.steps",
     "train.batch_size",
     "train.min_length",
@@ -47,6 +48,8 @@ _WITHOUT_ATTENTION = {
     "scale_logits": True,
     "shared_projections": "none",
     "sliding_window": None,
+    "convolution_sites": (),
+    "token_shift": "none",
 }
 _BELOW_ONE = ("model.dropout", "train.beta1", "train.beta2")
 
@@ -60,6 +63,7 @@ def check(run: Run) -> None:
     _check_ranges(run)
     _check_model(run)
     _check_mixer(run)
+    _check_neighbors(run)
     _check_training(run)
     _check_evaluation(run)
     check_encodings(run)
@@ -134,6 +138,25 @@ def _check_mixer(run: Run) -> None:
             raise UserError(
                 f"config.model.mixer {mixer!r} has no attention, so config.model.{name} must be "
                 f"{value!r}, got {setting!r}."
+            )
+
+
+def _check_neighbors(run: Run) -> None:
+    """Short convolutions and the shift read earlier tokens, so only a decoder has them."""
+    sites = run.model.convolution_sites
+    if len(set(sites)) < len(sites):
+        raise UserError(f"config.model.convolution_sites must name each site once, got {sites}.")
+    if run.model.feedforward_width == 0 and not set(sites).isdisjoint("CD"):
+        raise UserError(
+            f"config.model.convolution_sites C and D are in the feed-forward, so "
+            f"config.model.feedforward_width must be more than 0, got sites {sites}."
+        )
+    for name, off in {"convolution_sites": (), "token_shift": "none"}.items():
+        setting = getattr(run.model, name)
+        if setting != off and run.layout.name != "decoder":
+            raise UserError(
+                f"config.model.{name} reads earlier tokens, so config.layout.name must be "
+                f"'decoder', got {run.layout.name!r}."
             )
 
 

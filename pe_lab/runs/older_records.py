@@ -21,6 +21,10 @@ ADDED_SETTINGS: dict[str, dict[str, Any]] = {
         "scale_logits": True,
         "shared_projections": "none",
         "mixer": "attention",
+        "convolution_sites": [],
+        "convolution_width": 4,
+        "convolution_residual": True,
+        "token_shift": "none",
     },
     "train": {"exclude_held_out": False, "lengths": {"name": "uniform"}, "min_loops": None},
 }
@@ -102,11 +106,18 @@ def _unnoticed_shift(config: JsonObject) -> int:
     return scheme["max_shift"]
 
 
+def with_added_settings(config: JsonObject) -> dict[str, Any]:
+    """Return a config in which every group has the settings that later commits added."""
+    complete = dict(config)
+    for group, settings in ADDED_SETTINGS.items():
+        if group in config:
+            complete[group] = settings | config[group]
+    return complete
+
+
 def upgrade_config(config: JsonObject) -> dict[str, Any]:
     """Return the config of an older record with all settings of this version."""
-    config = dict(config)
-    for group, settings in ADDED_SETTINGS.items():
-        config[group] = settings | config[group]
+    config = with_added_settings(config)
     execution = config["execution"] = _rename(config["execution"], _EXECUTION)
     if "attention" in execution:  # the name of `kernels` before version 6
         form = execution.pop("attention")

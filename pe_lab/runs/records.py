@@ -133,7 +133,9 @@ def _from_text(text: str | bytes, path: Path) -> Record:
         record["digest"] = digest(record)
     if reason := record_checks.mistake(record):
         raise _damaged(path, reason)
-    return cast(Record, record)
+    # A record of this version may be older than a setting. Its digest stays that of the file.
+    config = older_records.with_added_settings(record["config"])
+    return cast(Record, {**record, "config": config})
 
 
 def read_all(folder: Path) -> dict[str, Record]:
@@ -190,7 +192,9 @@ def write_archive(folder: Path, records: Iterable[JsonObject]) -> Path:
 
     The same records give the same bytes: the file holds no time and no name.
     """
-    ordered = sorted(records, key=lambda record: record["run_id"])
+    # Reading adds settings that a record did not have, so its digest may be another.
+    complete = [{**record, "digest": digest(record)} for record in records]
+    ordered = sorted(complete, key=lambda record: record["run_id"])
     lines = [json.dumps(record, separators=(",", ":"), allow_nan=False) for record in ordered]
     content = "".join(line + "\n" for line in lines).encode()
     path = folder / ARCHIVE

@@ -116,6 +116,10 @@ class Model:
     scale_logits: bool = True
     shared_projections: Literal["none", "qk", "qkv"] = "none"
     mixer: Literal["attention", "lstm", "gru"] = "attention"
+    convolution_sites: tuple[Literal["A", "B", "C", "D"], ...] = ()
+    convolution_width: int = 4
+    convolution_residual: bool = True
+    token_shift: Literal["none", "keys", "values", "both"] = "none"
 
     @property
     def schemes(self) -> tuple[Plugin, ...]:

@@ -73,6 +73,7 @@ def _model() -> Settings:
         # The logits use the matrix of the token embeddings.
         tied_output=False,
         **_attention(),
+        **_neighbors(),
         # Times that all layers are applied, one after the other.
         num_loops=1,
         # The embedding enters each loop again. add: it is added to the output of the last loop;
@@ -103,6 +104,21 @@ def _attention() -> Settings:
         sliding_window=config_dict.placeholder(int),
         # A learned token before the first, which every query sees in any window and segment.
         sink_token=False,
+    )
+
+
+def _neighbors() -> Settings:
+    """Decoders only: what a token reads of the ones just before it, outside of attention."""
+    return dict(
+        # Sites of a short causal convolution in each layer. A: the input of attention; B: queries,
+        # keys and values; C: the input of the feed-forward; D: its hidden units.
+        convolution_sites=(),
+        # Tokens that a convolution reads, its own included.
+        convolution_width=4,
+        # The convolution is added to its input.
+        convolution_residual=True,
+        # Each head mixes the token before into its keys, values or both, with learned weights.
+        token_shift="none",
     )
 
 

@@ -1,4 +1,6 @@
 import dataclasses
+import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -8,12 +10,13 @@ import pytest
 from pe_lab.encodings import path
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.base import Tokens
+from pe_lab.encodings.fox import FoX
 from pe_lab.encodings.path import PaTH
-from tests import reference
-from tests.encodings import codes
+from tests import reference, tiny
+from tests.encodings import codes, laws
 from tests.encodings.codes import attend
 
-SENSITIVE = {"rank": (32, 2)}
+SENSITIVE = {"rank": (32, 2), "convolution": (0, 3)}
 
 
 def build(num_heads=2, head_dim=8, **arguments):
@@ -174,6 +177,82 @@ def test_features_of_a_zeroed_token_are_finite_in_value_and_gradient_and_float32
     assert (w.dtype, beta.dtype) == (jnp.float32, jnp.float32)
 
 
+def test_w_is_the_unit_vector_of_a_convolution_with_silu():
+    """The order of fla: w_proj, w_conv1d with SiLU over three tokens, l2_norm; in float64.
+
+    A second example begins at the fourth token, and its first w reads no other.
+    """
+    random = np.random.default_rng(7)
+    encoding = build(2, 4, convolution=3)
+    q, k = random.normal(size=(2, 1, 6, 2, 4))
+    w, beta = encoding.features(
+        jnp.asarray(random.normal(size=(1, 6, 16)), jnp.float32), jnp.arange(6)[None]
+    )[1]
+    kernel, before = np.asarray(encoding.kernel[...], float), (0, 1, 2, 0, 1, 2)
+    convolved = np.zeros(w.shape)
+    for t, v in itertools.product(range(6), range(3)):
+        if v <= before[t]:
+            convolved[:, t] += kernel[v] * np.asarray(w, float)[:, t - v]
+    silu = convolved / (1 + np.exp(-convolved))
+    unit = silu / np.sqrt((silu**2).sum(axis=-1, keepdims=True) + 1e-6)  # fla's l2_norm
+    K = dataclasses.replace(
+        codes.tokens(range(6)), features=(w, beta), preceding=jnp.asarray([before])
+    )
+    q32, k32 = jnp.asarray(q, jnp.float32), jnp.asarray(k, jnp.float32)
+    s = jnp.einsum("blhe,bshe->bhls", q32, k32) / 2
+    found = np.asarray(s + encoding.content_bias(q32, k32, K, K))
+    expected = equation(q, k, unit, np.asarray(beta, float))
+    np.testing.assert_allclose(np.tril(found), np.tril(expected), atol=1e-5)
+
+
+def test_with_fox_it_is_path_with_a_forget_gate():
+    """use_forget_gate of fla adds the sum of log sigmoid(w·x + b) after the key: FoX's bias."""
+    random = np.random.default_rng(8)
+    x = jnp.asarray(random.normal(size=(1, 5, 16)), jnp.float32)
+    q, k, v = (jnp.asarray(random.normal(size=(1, 5, 2, 8)), jnp.float32) for _ in range(3))
+    encodings = (build(), FoX(width=16, num_heads=2, rngs=codes.rngs()))
+    (w, beta), log_gates = (e.features(x, jnp.arange(5)[None])[1] for e in encodings)
+    t = dataclasses.replace(codes.tokens(range(5)), features=((w, beta), log_gates))
+    causal = jnp.tril(jnp.ones((5, 5), bool))[None, None]
+    found = attend(encodings, q, k, v, t, t, causal)
+    logits = equation(*(np.asarray(a, float) for a in (q, k, w, beta)))
+    c = np.cumsum(np.asarray(log_gates, float), axis=1)
+    logits = logits + np.moveaxis(c[:, :, None] - c[:, None], 3, 1)
+    weights = np.where(causal, np.exp(logits), 0)
+    weights = weights / weights.sum(axis=-1, keepdims=True)
+    expected = np.einsum("bhls,bshe->blhe", weights, np.asarray(v, float))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        "packed_segments_equal_separate_ones",
+        "padding_does_not_reach_valid_tokens",
+        "future_does_not_leak",
+        "decoding_equals_the_full_forward",
+    ],
+)
+@pytest.mark.parametrize("name", ["path", "selective_rope"])
+def test_a_law_holds_with_convolution_and_forget_gate(name, law):
+    laws.LAWS[law](complete(name))
+
+
+@functools.cache
+def complete(name):
+    changes = (("num_layers", 1),)
+    return laws.Subject((dict(name=name, convolution=3), dict(name="fox")), changes=changes)
+
+
 def test_no_rank_is_refused():
     with pytest.raises(ValueError, match="rank must be at least 1, got 0"):
         build(rank=0)
+    with pytest.raises(ValueError, match="convolution must be at least 0, got -1"):
+        build(convolution=-1)
+
+
+def test_a_run_without_a_convolution_keeps_its_id():
+    """It was there before the argument: results/published/suite_grid has runs of it."""
+    spec = tiny.run("path").to_dict()["model"]["encodings"][0]
+    assert "convolution" not in spec
+    assert tiny.run(dict(name="path", convolution=3)).run_id != tiny.run("path").run_id

@@ -16,6 +16,7 @@ SENSITIVE = {
     "base": (500000.0, 10.0),
     "temperature": (1.0, 0.3),
     "gate": (False, True),
+    "convolution": (0, 3),
 }
 
 
@@ -26,7 +27,7 @@ def build(head_dim=8, **arguments):
 def turned(encoding, x, steps, slots=None):
     """Queries in given slots and keys, both x, by the hook."""
     K = dataclasses.replace(
-        codes.tokens(range(x.shape[1])), features=jnp.asarray(steps, jnp.float32)
+        codes.tokens(range(x.shape[1])), features=(jnp.asarray(steps, jnp.float32), None)
     )
     Q = K if slots is None else Tokens(jnp.asarray(slots), jnp.asarray(slots))
     x = jnp.asarray(x, jnp.float32)
@@ -85,17 +86,39 @@ def test_a_quarter_turn_worked_by_hand():
 @pytest.mark.parametrize("gate", [False, True])
 def test_steps_are_the_projection_of_parts_of_length_one(gate):
     encoding, x = build(gate=gate), 5 * np.random.default_rng(1).normal(size=(2, 5, 16))
-    found = encoding.features(jnp.asarray(x, jnp.float32), jnp.arange(5)[None])[1]
+    found, weights = encoding.features(jnp.asarray(x, jnp.float32), jnp.arange(5)[None])[1]
     parts = x.reshape(2, 5, 2, 8)
     unit = (parts / np.linalg.norm(parts, axis=-1, keepdims=True)).reshape(2, 5, 16)
     down, up = (np.asarray(p.kernel[...], float) for p in (encoding.down, encoding.up))
     assert down.shape == (16, 16)
     expected = (unit @ down @ up).reshape(2, 5, 2, 4)
-    if gate:
-        expected = (
-            expected / (1 + np.exp(-unit @ np.asarray(encoding.gate.kernel[...], float)))[..., None]
-        )
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-7)
+    if gate:
+        logits = unit @ np.asarray(encoding.gate.kernel[...], float)
+        np.testing.assert_allclose(weights, 1 / (1 + np.exp(-logits)), atol=1e-6)
+    else:
+        assert weights is None
+
+
+@pytest.mark.parametrize("gate", [False, True])
+def test_a_convolution_acts_on_the_steps_before_the_gate(gate):
+    """The authors' order: phi_proj, phi_conv1d without an activation, gate, cumulative sum."""
+    random = np.random.default_rng(2)
+    encoding, x = build(gate=gate, convolution=3, base=100.0), random.normal(size=(1, 7, 16))
+    steps, weights = encoding.features(jnp.asarray(x, jnp.float32), jnp.arange(7)[None])[1]
+    kernel = np.asarray(encoding.kernel[...], float)
+    assert kernel.shape == (3, 2, 4)
+    convolved = np.zeros(steps.shape)
+    for t in range(7):
+        for w in range(min(3, t + 1)):
+            convolved[:, t] += kernel[w] * np.asarray(steps, float)[:, t - w]
+    if gate:
+        convolved = convolved * np.asarray(weights, float)[..., None]
+    y = random.normal(size=(1, 7, 2, 8))
+    K = dataclasses.replace(codes.tokens(range(7)), features=(steps, weights))
+    _, k = encoding.transform_qk(jnp.asarray(y, jnp.float32), jnp.asarray(y, jnp.float32), K, K)
+    expected = equation(y, convolved, np.asarray(encoding.factors))
+    np.testing.assert_allclose(k, expected, atol=1e-5)
 
 
 def test_temperature_multiplies_all_factors():
@@ -107,13 +130,13 @@ def test_temperature_multiplies_all_factors():
 @pytest.mark.full
 def test_types_are_kept_and_a_zeroed_token_has_finite_gradients():
     x = jnp.zeros((1, 3, 16), jnp.bfloat16)
-    steps = build(gate=True).features(x, jnp.arange(3)[None])[1]
+    steps, weights = build(gate=True).features(x, jnp.arange(3)[None])[1]
     assert steps.dtype == jnp.float32
-    t = dataclasses.replace(codes.tokens(range(3)), features=steps)
+    t = dataclasses.replace(codes.tokens(range(3)), features=(steps, weights))
     assert {y.dtype for y in build().transform_qk(*(x.reshape(1, 3, 2, 8),) * 2, t, t)} == {
         jnp.dtype(jnp.bfloat16)
     }
-    grad = jax.grad(lambda x: build(gate=True).features(x, jnp.arange(3)[None])[1].sum())(
+    grad = jax.grad(lambda x: build(gate=True).features(x, jnp.arange(3)[None])[1][0].sum())(
         jnp.zeros((1, 3, 16))
     )
     assert np.isfinite(grad).all()
@@ -126,3 +149,5 @@ def test_what_has_no_pairs_or_no_rank_is_refused():
         build(head_dim=3)
     with pytest.raises(ValueError, match="rank must be at least 1, got 0"):
         build(rank=0)
+    with pytest.raises(ValueError, match="convolution must be at least 0, got -1"):
+        build(convolution=-1)

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import older_records, plugins, record_rows, records, study_files
+from pe_lab.runs import config, older_records, plugins, record_rows, records, study_files
 from pe_lab.runs.errors import UserError
+from tests import tiny
 
 
 def record(run_id="0123456789abcdef", **changes):
     """A complete record, as small as they come."""
     return {
         "run_id": run_id,
-        "config": {"train": {"epsilon": 1e-08}, "note": "naïve"},
+        "config": {"optimizer": {"epsilon": 1e-08}, "note": "naïve"},
         "member": {"seed": 0},
         "status": "finished",
         "error": None,
@@ -236,6 +237,10 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
             "scale_logits": True,
             "shared_projections": "none",
             "mixer": "attention",
+            "convolution_sites": [],
+            "convolution_width": 4,
+            "convolution_residual": True,
+            "token_shift": "none",
         },
         "train": {
             "max_length": 8,
@@ -257,6 +262,20 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
     assert found == records.read(records.write(tmp_path / "new", record(config=now)))
     assert found["digest"] == records.digest(found)
     assert path.read_bytes() == before
+
+
+def test_a_record_of_this_version_from_before_a_setting_is_read_with_it(tmp_path):
+    """A setting that is added within a version makes no record unreadable."""
+    values = tiny.run("rope").to_dict()
+    older = {**values, "model": dict(values["model"])}
+    del older["model"]["convolution_sites"]
+    path = records.write(tmp_path, record(config=older))
+    found = records.read(path)
+    assert found["config"] == values
+    assert config.from_dict(found["config"]).run_id == tiny.run("rope").run_id
+    records.write_archive(tmp_path / "published", [found])
+    (again,) = records.read_all(tmp_path / "published").values()
+    assert again["config"] == values
 
 
 def test_rows_before_version_6_have_no_digests_of_their_own(tmp_path):

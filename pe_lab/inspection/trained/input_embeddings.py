@@ -30,6 +30,10 @@ NO_EMBEDDINGS = (
     "Token and position at the input: this model adds no position embedding to the tokens."
 )
 MAPPED = "Tokens and embeddings apart: a learned map injects the input into each loop."
+MIXED = (
+    "Token and position at the input: queries or keys read the tokens before them (short "
+    "convolutions, shift of keys), so the logits cannot be split."
+)
 NOT_ADDED = (
     "Token and position at the input: this model's position embedding is not added to the tokens "
     "but combined in another way, so the logits cannot be split."
@@ -82,6 +86,9 @@ def why_not(setup: Setup) -> str | None:
         return NOT_ADDED
     if setup.run.model.loop_injection == "linear":
         return MAPPED
+    mixes_keys = setup.run.model.token_shift in ("keys", "both")
+    if mixes_keys or not {"A", "B"}.isdisjoint(setup.run.model.convolution_sites):
+        return MIXED
     return None
 
 
