@@ -10,7 +10,7 @@ VERSION_ERROR := pe_lab needs Python 3.11 or newer. Name one: make PYTHON=python
 .PHONY: quickstart install docs test test-slow test-full test-latex test-peers test-gpu test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
-	$(RUN) -m experiments.sweep --config=quickstart
+	$(RUN) -m pe_lab sweep quickstart
 
 install: $(VENV)/installed  # pe_lab from this checkout, with extras: make install EXTRA=cuda13
 	$(PIP) --editable '.[$(EXTRA)]'

@@ -1,7 +1,7 @@
 """One task, three architectures: decoder, encoder and encoder–decoder on copy and reverse.
 
-    python -m experiments.sweep --config=configs/architectures.py
-    python -m experiments.sweep --config=configs/architectures.py:smoke  # a small form
+    pe-lab sweep configs/architectures.py
+    pe-lab sweep configs/architectures.py:smoke  # a small form
 
 An encoder reveals the target length and is not ranked with the others. The symbols of copy are
 distinct and the symbols of reverse may repeat, so the tasks differ in more than direction. 42 runs,

@@ -1,8 +1,8 @@
 """How should a code meet its token: added, concatenated and projected back, or multiplied, and how
 loud may it be?
 
-    python -m experiments.sweep --config=configs/combine.py
-    python -m experiments.sweep --config=configs/combine.py:smoke  # a small form
+    pe-lab sweep configs/combine.py
+    pe-lab sweep configs/combine.py:smoke  # a small form
 
 Sinusoidal codes and a learned table that starts with the same rms, 0.71 of a token's, times a scale
 from 0.03 to 10; at scale 1 also in narrow models, where tokens and codes have less room to be

@@ -1,8 +1,8 @@
 """RoPE beyond its training length: scaled at evaluation only, and after fine-tuning on twice the
 length.
 
-    python -m experiments.sweep --config=configs/context_extension.py
-    python -m experiments.sweep --config=configs/context_extension.py:smoke  # a small form
+    pe-lab sweep configs/context_extension.py
+    pe-lab sweep configs/context_extension.py:smoke  # a small form
 
 Every run trains on strings of up to 8 symbols and is evaluated with each scaling by two. Then each
 seed is trained on from its own run for a quarter of the steps, on up to 16 symbols, with each

@@ -1,7 +1,7 @@
 """Which encodings learn to copy, and which still copy strings of two to four times the length?
 
-    python -m experiments.sweep --config=configs/copy_baselines.py
-    python -m experiments.sweep --config=configs/copy_baselines.py:smoke  # a small form
+    pe-lab sweep configs/copy_baselines.py
+    pe-lab sweep configs/copy_baselines.py:smoke  # a small form
 
 15 variants, 10 seeds, learning rates tuned over four values with three of the seeds: 285 runs, and
 three more for each variant whose best rate is at an edge. Two and a half hours on two cores.

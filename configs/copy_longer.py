@@ -1,6 +1,6 @@
 """Are the variants that copy_baselines does not solve from all seeds solved with more steps?
 
-    python -m experiments.sweep --config=configs/copy_longer.py
+    pe-lab sweep configs/copy_longer.py
 
 Three variants, three budgets and ten seeds, with the learning rates that copy_baselines chose: 90
 runs, of which a third, with the smallest budget, are those of configs/copy_baselines.py.

@@ -9,7 +9,7 @@ cores. docs/encodings.md shows the results, which are in results/published/encod
 """
 
 from pe_lab.runs import grid
-from pe_lab.studies import base
+from pe_lab.studies import suite
 
 ENCODINGS: tuple[str, ...] = (
     "nope",
@@ -58,13 +58,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
 
 
 def get_config():
-    c = base.get_config()
-    c.train.criterion = None  # a fixed budget
-    c.task = dict(name="copy", num_symbols=64, distinct=False)
-    c.model.update(width=128, feedforward_width=512)
-    c.train.update(max_length=39, batch_size=32)
-    c.evaluate.update(lengths=(8,), curve_lengths=(8,))
-    return c
+    return suite.cost_config()
 
 
 def sweep():

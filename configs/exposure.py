@@ -1,8 +1,8 @@
 """Is it the unseen length or the unseen position that breaks an encoding? Length x offset x scheme,
 on copy.
 
-    python -m experiments.sweep --config=configs/exposure.py
-    python -m experiments.sweep --config=configs/exposure.py:smoke  # a small form
+    pe-lab sweep configs/exposure.py
+    pe-lab sweep configs/exposure.py:smoke  # a small form
 
 Every position is shifted by the offset: the length was seen in training, the positions were not.
 Training on shifted or randomized positions shows the positions, and still not the lengths. 45 runs,

@@ -1,7 +1,7 @@
 """A decoder of GPT-2's small size, 124 million parameters, on copy of strings of up to 510 symbols.
 
     python -m experiments.benchmark --config=configs/gpt2.py --steps=0  # compiles: memory, FLOPs
-    python -m experiments.train --config=configs/gpt2.py                # needs an accelerator
+    pe-lab train configs/gpt2.py                                        # needs an accelerator
 
 Radford et al. 2019, "Language Models are Unsupervised Multitask Learners": 12 layers, width 768, 12
 heads, learned positions up to 1024, a vocabulary of 50257, tied output. Differs: attention has no

@@ -1,8 +1,8 @@
 """From a bare count to a distance: how each step in the story of position encodings learns and
 extrapolates.
 
-    python -m experiments.sweep --config=configs/journey.py
-    python -m experiments.sweep --config=configs/journey.py:smoke  # a small form
+    pe-lab sweep configs/journey.py
+    pe-lab sweep configs/journey.py:smoke  # a small form
 
 No position, the raw index, the index divided by the length, its bits, one sine, many sines, pairs
 of sine and cosine, a learned table that starts at BERT's scale or at that of sinusoids, clipped

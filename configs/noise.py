@@ -1,11 +1,11 @@
 """How much of a difference between encodings is noise: initialization, data or rounding?
 
-    python -m experiments.sweep --config=configs/noise.py:pilot      # fixes the rates below
-    python -m experiments.sweep --config=configs/noise.py            # 10 x 10 seeds
-    python -m experiments.sweep --config=configs/noise.py:placebo    # one function, two names
-    python -m experiments.sweep --config=configs/noise.py:vmap       # other orders of summation
-    python -m experiments.sweep --config=configs/noise.py:reference
-    python -m experiments.sweep --config=configs/noise.py:smoke      # a small form
+    pe-lab sweep configs/noise.py:pilot    # fixes the rates below
+    pe-lab sweep configs/noise.py          # 10 x 10 seeds
+    pe-lab sweep configs/noise.py:placebo  # one function, two names
+    pe-lab sweep configs/noise.py:vmap     # other orders of summation
+    pe-lab sweep configs/noise.py:reference
+    pe-lab sweep configs/noise.py:smoke    # a small form
 
 `seed` draws the initial weights, and `data_seed` draws the batches. Every pair of ten seeds of each
 kind is trained. The decoder has 2 layers, width 64 and 4 heads; it copies up to 8 of 24 distinct

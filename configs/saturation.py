@@ -1,7 +1,7 @@
 """Does training cover the logits of the test? Relative encodings whose range ends early or late.
 
-    python -m experiments.sweep --config=configs/saturation.py
-    python -m experiments.sweep --config=configs/saturation.py:smoke  # a small form
+    pe-lab sweep configs/saturation.py
+    pe-lab sweep configs/saturation.py:smoke  # a small form
 
 Copy of up to 16 distinct symbols, tested to 64. Training has distances up to 33 tokens. A relative
 encoding that is constant beyond a smaller distance meets no untrained logit in a longer string, and

@@ -1,6 +1,6 @@
 """Does everything work? Two encodings, two seeds, tiny.
 
-    python -m experiments.sweep --config=configs/smoke.py
+    pe-lab sweep configs/smoke.py
 
 4 runs, under a minute on two cores. Expected: RoPE and ALiBi mostly copy four symbols of eight.
 """

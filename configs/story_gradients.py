@@ -1,7 +1,7 @@
 """Do raw indices make gradients explode? Gradient norms by length, through training.
 
-    python -m experiments.sweep --config=configs/story_gradients.py
-    python -m experiments.sweep --config=configs/story_gradients.py:smoke  # a small form
+    pe-lab sweep configs/story_gradients.py
+    pe-lab sweep configs/story_gradients.py:smoke  # a small form
 
 Copy of up to 8 of 24 symbols with the index itself, the index divided by the length, and
 `sinusoidal`. Parameters are kept at every point of the curve, and

@@ -1,7 +1,7 @@
 """Does a grid need a second axis? One axis against two, on small grids and on larger ones.
 
-    python -m experiments.sweep --config=configs/story_grids.py
-    python -m experiments.sweep --config=configs/story_grids.py:smoke  # a small form
+    pe-lab sweep configs/story_grids.py
+    pe-lab sweep configs/story_grids.py:smoke  # a small form
 
 Grids of up to 4 rows and columns are copied (`copy_grid`), or each cell is added to the one above
 it (`add_above`); tests have sides of up to 8. `sinusoidal` and `rope` read the index of each token;

@@ -1,7 +1,7 @@
 """Does a smooth embedding help at positions that training never shows, between those it shows?
 
-    python -m experiments.sweep --config=configs/story_holes.py
-    python -m experiments.sweep --config=configs/story_holes.py:smoke  # a small form
+    pe-lab sweep configs/story_holes.py
+    pe-lab sweep configs/story_holes.py:smoke  # a small form
 
 Copy of up to 8 of 24 symbols. Training leaves positions out: every third one, or the last 4 of each
 12. Tests have the same lengths, and an offset moves their positions: 0 and 12 to trained ones, 3 to

@@ -1,7 +1,7 @@
 """Does a recurrent net forget what is far away? An LSTM against attention with ALiBi.
 
-    python -m experiments.sweep --config=configs/story_recurrent.py
-    python -m experiments.sweep --config=configs/story_recurrent.py:smoke  # a small form
+    pe-lab sweep configs/story_recurrent.py
+    pe-lab sweep configs/story_recurrent.py:smoke  # a small form
 
 Copy and flip_flop with the settings of the suite (configs/suite_grid.py), recall of up to 4 pairs,
 and parity of up to 16 bits. The layer of the LSTM is that of the transformer with a cell in the

@@ -1,7 +1,7 @@
 """Is √Dh needed? Attention with and without the scale of its logits, at three head widths.
 
-    python -m experiments.sweep --config=configs/story_scale.py
-    python -m experiments.sweep --config=configs/story_scale.py:smoke  # a small form
+    pe-lab sweep configs/story_scale.py
+    pe-lab sweep configs/story_scale.py:smoke  # a small form
 
 Copy of up to 8 of 24 symbols with `rope`, by models whose heads are 16, 64 and 128 wide. Untrained
 models of head widths up to 512 are measured by `python -m docs.build --measure=initialization`.

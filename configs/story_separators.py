@@ -1,7 +1,7 @@
 """What can a static position not do? The k-th item of a list whose items have several widths.
 
-    python -m experiments.sweep --config=configs/story_separators.py
-    python -m experiments.sweep --config=configs/story_separators.py:smoke  # a small form
+    pe-lab sweep configs/story_separators.py
+    pe-lab sweep configs/story_separators.py:smoke  # a small form
 
 The task `item_after_separator`: lists of up to 8 items of 1 to 4 tokens, tested with longer lists
 and with items of up to 8 tokens. Positions count tokens or separators; `cope` and `fox` count by

@@ -1,7 +1,7 @@
 """Why three matrices? Queries, keys and values that share them, on copy, recall and sort.
 
-    python -m experiments.sweep --config=configs/story_sharing.py
-    python -m experiments.sweep --config=configs/story_sharing.py:smoke  # a small form
+    pe-lab sweep configs/story_sharing.py
+    pe-lab sweep configs/story_sharing.py:smoke  # a small form
 
 With `rope`, attention has matrices of its own for queries, keys and values, or one for queries and
 keys, or one for all three. 108 runs of about 20 seconds of one core.

@@ -1,6 +1,6 @@
 """Are sinusoidal and learned embeddings alike, on a task like translation?
 
-    python -m experiments.sweep --config=configs/story_translation.py
+    pe-lab sweep configs/story_translation.py
 
 An encoder–decoder translates sentences of `sentences` of up to 48 bytes into an invented language.
 Vaswani et al. 2017 (https://arxiv.org/abs/1706.03762, table 3, row E) compare the two embeddings on

@@ -1,8 +1,8 @@
 """The suite, second protocol: every encoding, every learning rate and every seed on six tasks.
 
-    python -m experiments.sweep --config=configs/suite_grid.py:pilot  # fixed the form of addition
-    python -m experiments.sweep --config=configs/suite_grid.py
-    python -m experiments.sweep --config=configs/suite_grid.py:smoke  # a small form
+    pe-lab sweep configs/suite_grid.py:pilot  # fixed the form of addition
+    pe-lab sweep configs/suite_grid.py
+    pe-lab sweep configs/suite_grid.py:smoke  # a small form
 
 No setting is chosen before training: every encoding trains with four rates and six seeds, so the
 choice of a rate is a part of the analysis and rules of choice can be compared. A decoder with 2

@@ -1,6 +1,6 @@
 """At which budget is each task of the standard suite solved, and by which of four encodings?
 
-    python -m experiments.sweep --config=configs/suite_pilot.py
+    pe-lab sweep configs/suite_pilot.py
 
 Eight candidate tasks with one learning rate and one seed, trained for longer than in the suite: 32
 runs, about 15 minutes on two cores. docs/suite.md says how the curves fix the budgets.

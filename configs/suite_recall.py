@@ -1,6 +1,6 @@
 """How many seeds solve the suite's recall with its first budget, and how many with the larger one?
 
-    python -m experiments.sweep --config=configs/suite_recall.py
+    pe-lab sweep configs/suite_recall.py
 
 The encodings of the suite (pe_lab/studies/suite.py) with both budgets and its tuning: 196 runs.
 Half of them, with the larger budget, are the suite's own. docs/suite.md says why it was raised.

@@ -1,8 +1,8 @@
 """Does sharper attention at greater length help, and with which encoding? Encodings x logit
 temperature, on copy.
 
-    python -m experiments.sweep --config=configs/temperature.py
-    python -m experiments.sweep --config=configs/temperature.py:smoke  # a small form
+    pe-lab sweep configs/temperature.py
+    pe-lab sweep configs/temperature.py:smoke  # a small form
 
 27 runs, about 5 minutes on two cores. What comes out: results/published/temperature/README.md.
 """

@@ -1,6 +1,6 @@
 """The smallest decoder that is worth looking at: 20 thousand parameters.
 
-    python -m experiments.train --config=configs/toy.py
+    pe-lab train configs/toy.py
 
 One run, about half a minute on one core. RoPE copies eight of sixteen symbols.
 """

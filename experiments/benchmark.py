@@ -1,9 +1,8 @@
-"""Measures the cost of training a config: parameters, memory, time of a step. Or of drawing tasks.
+"""Measures the cost of training a config: parameters, memory, time of a step.
 
     python -m experiments.benchmark --config=configs/gpt2.py [--config.train.batch_size=2]
         [--steps=3] [--out=FILE.json] [--compare [--only=rope,t5_bias]] [--profile]
         [--members=1,9] [--evaluation] [--peer] [--workers=2]
-    python -m experiments.benchmark --tasks [--out=FILE.json]
 
 By default the config is measured without its sweep. --compare measures every run of the sweep, one
 step of each in turn, relative to the first; --only selects some of them. --steps=0 only compiles.
@@ -14,65 +13,72 @@ several seeds in one program. --evaluation times the whole evaluation and compar
 with one thread, as a sweep does, and reports their joint throughput.
 
 --out adds the figures to a JSON list, with the overrides, the device and the load of the machine.
---tasks needs no config: it measures every task with its defaults, in milliseconds for a batch of
-128 examples at length 40 on one core.
 """
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from absl import flags
-
-from experiments import command_line
-from experiments.benchmarks import costs, peer, profile, throughput
-from pe_lab.runs import config, plugins, records
-from pe_lab.runs.errors import UserError, one_line, unknown
+from experiments.benchmarks import costs, figures, peer, profile
+from pe_lab import cli
+from pe_lab.cli import _config_files
+from pe_lab.cli._arguments import (
+    argument,
+    flag,
+    overrides,
+    separated,
+    whole_number,
+    whole_numbers,
+)
+from pe_lab.cli._config_files import StudyConfig
+from pe_lab.runs import config, records
+from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.run import Run
-from pe_lab.studies import base
-from pe_lab.sweeps import study
+from pe_lab.sweeps import step_time, study
 from pe_lab.sweeps.launchers import local
 from pe_lab.training.run_records import provenance
 
-_STEPS = flags.DEFINE_integer("steps", 3, "steps that are timed", lower_bound=0)
-_COMPARE = flags.DEFINE_boolean("compare", False, "measure the runs of the sweep in turns")
-_ONLY = flags.DEFINE_list(
-    "only", None, "with --compare: the runs whose labels begin with one of these"
-)
-_PROFILE = flags.DEFINE_boolean(
-    "profile", False, "report the time of a step by function, instead of its cost"
-)
-_TASKS = flags.DEFINE_boolean(
-    "tasks", False, "measure how fast tasks draw examples, instead of a config's training"
-)
-_MEMBERS = flags.DEFINE_list(
-    "members", None, "numbers of seeds that are trained in one program, as in 1,9"
-)
-_EVALUATION = flags.DEFINE_boolean(
-    "evaluation", False, "time the evaluation and compare it with training"
-)
-_PEER = flags.DEFINE_boolean("peer", False, "compare the same model in x-transformers")
-_WORKERS = flags.DEFINE_integer(
-    "workers", 1, "parallel processes, each on one core with one thread", lower_bound=1
-)
-_OUT = flags.DEFINE_string("out", None, "a JSON file to add the figures to")
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `python -m experiments.benchmark`."""
+
+    config: str = argument(_config_files.HELP)
+    overrides: Sequence[str] = overrides()
+    steps: int = flag("steps that are timed", whole_number(0), default=3)
+    compare: bool = flag("measure the runs of the sweep in turns")
+    only: Sequence[str] = flag(
+        "with --compare: the runs whose labels begin with one of these", separated, default=()
+    )
+    profile: bool = flag("report the time of a step by function, instead of its cost")
+    members: Sequence[int] = flag(
+        "numbers of seeds that are trained in one program, as in 1,9", whole_numbers(1), default=()
+    )
+    evaluation: bool = flag("time the evaluation and compare it with training")
+    peer: bool = flag("compare the same model in x-transformers")
+    workers: int = flag(
+        "parallel processes, each on one core with one thread", whole_number(1), default=1
+    )
+    out: Path | None = flag("a JSON file to add the figures to", Path, default=None)
 
 
-def main(file: command_line.StudyFile) -> int:
-    _check_flags()
-    older = _older(Path(_OUT.value)) if _OUT.value else []
-    if _WORKERS.value > 1:
-        if _PROFILE.value or not _STEPS.value:
+def run(options: Options) -> int:
+    _check_flags(options)
+    older = figures.older(options.out) if options.out else []
+    if options.workers > 1:
+        if options.profile or not options.steps:
             raise UserError("--workers needs steps to time, so neither --profile nor --steps=0.")
-        return _in_workers()
+        return _in_workers(options)
     load = os.getloadavg()[0]
-    labels, runs = _runs(file)
-    results = _measured(runs)
+    study_config = _config_files.read(options.config, options.overrides)
+    labels, runs = _runs(study_config, options)
+    results = _measured(runs, options)
     if len(results) > len(runs):  # several figures of one run
         labels, runs = [""] * len(results), runs * len(results)
     for label, result in zip(labels, results, strict=True):
@@ -81,54 +87,59 @@ def main(file: command_line.StudyFile) -> int:
         has_profile = "profile" in result
         lines = _profile_lines(result["profile"]) if has_profile else _cost_lines(result)
         print("\n".join(lines))
-    if _OUT.value:
-        overrides = [a.lstrip("-") for a in sys.argv[1:] if a.lstrip("-").startswith("config.")]
-        about = {"study": file.name, "overrides": overrides, "load_before": load}
-        figures = [
+    if options.out:
+        about = {
+            "study": study_config.name,
+            "overrides": list(options.overrides),
+            "load_before": load,
+        }
+        new = [
             {**about, "label": label, "provenance": provenance(run), **result}
             for label, run, result in zip(labels, runs, results, strict=True)
         ]
-        records.write_json(Path(_OUT.value), [*older, *figures])
+        records.write_json(options.out, [*older, *new])
     return 0
 
 
-def _check_flags() -> None:
+def _check_flags(options: Options) -> None:
     """Refuse two kinds of measurements in one command."""
-    flags_of_kinds = (_COMPARE, _PROFILE, _MEMBERS, _EVALUATION, _PEER)
-    given = [f"--{flag.name}" for flag in flags_of_kinds if flag.value]
+    kinds = ("compare", "profile", "members", "evaluation", "peer")
+    given = [f"--{kind}" for kind in kinds if getattr(options, kind)]
     # A profile of each run of a sweep is possible.
     if len(given) > 1 and given != ["--compare", "--profile"]:
         raise UserError(f"Give one of {' and '.join(given)}: each measures something else.")
 
 
-def _measured(runs: list[Run]) -> list[dict[str, Any]]:
-    steps = _STEPS.value or 0
-    if _PROFILE.value:
+def _measured(runs: list[Run], options: Options) -> list[dict[str, Any]]:
+    steps = options.steps
+    if options.profile:
         if not steps:
             raise UserError("--profile needs steps to look at: --steps=1 or more.")
         return [
-            {"steps": steps, "profile": profile.profile(costs.Program(run), steps)} for run in runs
+            {"steps": steps, "profile": profile.profile(step_time.Program(run), steps)}
+            for run in runs
         ]
-    if not steps and (_MEMBERS.value or _EVALUATION.value or _PEER.value):
+    if not steps and (options.members or options.evaluation or options.peer):
         raise UserError("--members, --evaluation and --peer need steps to time: --steps=1 or more.")
-    if _MEMBERS.value:
-        numbers = command_line.whole_numbers("members", _MEMBERS.value, least=1)
-        return costs.members(runs[0], numbers, steps)
-    if _EVALUATION.value:
+    if options.members:
+        return costs.members(runs[0], options.members, steps)
+    if options.evaluation:
         return [costs.evaluation(runs[0], steps)]
-    if _PEER.value:
+    if options.peer:
         return peer.compare(runs[0], steps)
-    return costs.compare(runs, steps) if _COMPARE.value else [costs.measure(runs[0], steps)]
+    if options.compare:
+        return step_time.compare(runs, steps)
+    return [step_time.measure(runs[0], steps)]
 
 
-def _in_workers() -> int:
+def _in_workers(options: Options) -> int:
     """Run the command in several pinned processes at once, and add their figures to --out."""
     # The last one of two equal flags counts.
     command = [sys.executable, "-m", "experiments.benchmark", *sys.argv[1:], "--workers=1"]
     with tempfile.TemporaryDirectory() as folder:
-        outs, processes = [Path(folder, f"{i}.json") for i in range(_WORKERS.value)], []
+        outs, processes = [Path(folder, f"{i}.json") for i in range(options.workers)], []
         for i, out in enumerate(outs):
-            place = local.Place.of(i, _WORKERS.value)
+            place = local.Place.of(i, options.workers)
             process = subprocess.Popen(
                 [*command, f"--out={out}"],
                 env=os.environ | place.environment(),
@@ -143,15 +154,15 @@ def _in_workers() -> int:
         if any(statuses):
             return max(map(abs, statuses))
         by_worker = [json.loads(out.read_text(encoding="utf-8")) for out in outs]
-    for figures in zip(*by_worker, strict=True):
-        rates = [1 / figure["seconds_per_step"] for figure in figures]
+    for same in zip(*by_worker, strict=True):
+        rates = [1 / figure["seconds_per_step"] for figure in same]
         print(
-            f"{figures[0].get('what') or figures[0]['label'] or 'all workers':22} "
+            f"{same[0].get('what') or same[0]['label'] or 'all workers':22} "
             f"{sum(rates):.3f} steps/s, {len(rates)} workers"
         )
-    if _OUT.value:
-        new = [{**f, "worker": i} for i, figures in enumerate(by_worker) for f in figures]
-        records.write_json(Path(_OUT.value), [*_older(Path(_OUT.value)), *new])
+    if options.out:
+        new = [{**figure, "worker": i} for i, own in enumerate(by_worker) for figure in own]
+        records.write_json(options.out, [*figures.older(options.out), *new])
     return 0
 
 
@@ -166,65 +177,22 @@ def _profile_lines(seconds: dict[str, float]) -> list[str]:
     return [f"{1e3 * value:10.3f} ms  {place}" for place, value in seconds.items()]
 
 
-def tasks() -> int:
-    older = _older(Path(_OUT.value)) if _OUT.value else []
-    about = {
-        "load_before": os.getloadavg()[0],
-        "provenance": provenance(config.from_dict(base.get_config().to_dict())),
-    }
-    print(f"{'task':28}{'length':>18}{'ms':>9}{'best':>9}{'goal':>6}")
-    rows = []
-    for row in throughput.table(plugins.names("tasks")):
-        rows.append(row)
-        print(f"{row['task']:28}{_line(row)}", flush=True)
-    if _OUT.value:
-        records.write_json(Path(_OUT.value), [*older, *({**about, **row} for row in rows)])
-    return 0
-
-
-def _line(row: dict[str, Any]) -> str:
-    if row["error"]:
-        return f" {row['error']}"
-    length, goal = f"{row['length']} {row['unit']}", row["goal"]
-    verdict = "–"
-    if goal is not None:
-        verdict = f"{goal:g}" if row["milliseconds"] <= goal else f"over {goal:g}"
-    return f"{length:>18}{row['milliseconds']:>9.3f}{row['best_milliseconds']:>9.3f}{verdict:>7}"
-
-
-def _runs(file: command_line.StudyFile) -> tuple[list[str], list[Run]]:
+def _runs(file: StudyConfig, options: Options) -> tuple[list[str], list[Run]]:
     """The run of the config without a label; with --compare, the runs of its sweep with labels."""
-    if not _COMPARE.value:
-        if _ONLY.value:
+    if not options.compare:
+        if options.only:
             raise UserError("--only chooses from a sweep: it needs --compare.")
         return [""], [config.from_dict(file.values)]
     whole = study.expand(file.name, file.values, file.points, Path("results") / file.name)
     labels: dict[str, str] = {}  # of the first entry of each run
     for entry in whole.entries:
         labels.setdefault(entry.run.run_id, " · ".join(filter(None, entry.labels.values())))
-    only = tuple(_ONLY.value or [""])
+    only = tuple(options.only) or ("",)
     runs = [run for run in whole.runs if labels[run.run_id].startswith(only)]
     if not runs:
         raise unknown("--only: the sweep", only[0], labels.values())
     return [labels[run.run_id] for run in runs], runs
 
 
-def _older(out: Path) -> list[dict[str, Any]]:
-    """The figures that a file already holds.
-
-    Raises:
-      UserError: the file has other content.
-    """
-    try:
-        figures = json.loads(out.read_text(encoding="utf-8")) if out.exists() else []
-    except (OSError, ValueError) as e:
-        raise UserError(f"--out={out} cannot be read ({one_line(e)}).") from e
-    if not isinstance(figures, list):
-        raise UserError(f"--out={out} holds no list of figures.")
-    return figures
-
-
 if __name__ == "__main__":
-    if any(re.fullmatch("--?tasks(=true|=True|=1)?", argument) for argument in sys.argv[1:]):
-        command_line.run(tasks)
-    command_line.run_with_config(main)
+    cli.main_of(sys.modules[__name__], "python -m experiments.benchmark")

@@ -16,9 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from absl import flags
-
-from experiments import command_line
+from pe_lab import cli
+from pe_lab.cli._arguments import flag
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("pe_lab", "configs", "experiments")
@@ -106,7 +105,12 @@ ROOMS = {
 STEP = "pe_lab/training/step.py:step"
 SOFTMAX = "pe_lab/kernels/attention_cpu.py:_exponentials"
 
-_PICTURE = flags.DEFINE_bool("picture", False, "draw the files into docs/architecture.svg")
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `python -m experiments.trace`."""
+
+    picture: bool = flag("draw the files into docs/architecture.svg")
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ def trace() -> Trace:
         }
         study = Path(folder, "study.py")
         study.write_text(STUDY, encoding="utf-8")
-        command = [sys.executable, "-m", "experiments.sweep", f"--config={study}", "--workers=1"]
+        command = [sys.executable, "-m", "pe_lab", "sweep", str(study), "--workers=1"]
         command.append(f"--results={folder}/results")
         result = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
@@ -199,7 +203,7 @@ def picture(files: Sequence[str]) -> str:
     )
 
 
-def main() -> int:
+def run(options: Options) -> int:
     result = trace()
     print(f"{len(result.package_files)} files of pe_lab, {len(result.files)} in all:")
     for file in result.files:
@@ -208,10 +212,10 @@ def main() -> int:
     print(f"{between} functions of pe_lab between the training loop and the softmax:")
     for function in result.stack:
         print(f"  {function}")
-    if _PICTURE.value:
+    if options.picture:
         PICTURE.write_text(picture(result.files), encoding="utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    command_line.run(main)
+    cli.main_of(sys.modules[__name__], "python -m experiments.trace")

@@ -4,14 +4,12 @@ import functools
 import importlib
 import inspect
 import re
-import sys
 from pathlib import Path
 
 import jax
 import pytest
-from absl.testing import flagsaver
 
-from experiments import command_line
+from pe_lab.cli import _config_files
 from pe_lab.results import formats, read_analysis_spec, results, tables
 from pe_lab.runs import analysis_spec, config, record_rows, records
 from pe_lab.runs.evaluation_points import grid as places
@@ -245,14 +243,10 @@ def places_of(record):
     ],
 )
 def test_a_form_is_asked_for_on_the_command_line(name, form, monkeypatch):
-    received = []
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(sys, "argv", ["experiments.sweep", f"--config={path_of(name)}:{form}"])
-    with flagsaver.flagsaver(), pytest.raises(SystemExit):
-        command_line.run_with_config(lambda file: received.append(file) or 0)
-    (file,) = received
-    assert file.name == f"{name}_{form}"
-    assert study.expand(name, file.values, file.points, Path("nowhere"), file.analysis) == expanded(
+    read = _config_files.read(f"{path_of(name)}:{form}")
+    assert read.name == f"{name}_{form}"
+    assert study.expand(name, read.values, read.points, Path("nowhere"), read.analysis) == expanded(
         name, **{form: True}
     )
 
@@ -305,8 +299,8 @@ def test_a_study_has_the_runs_and_the_command_that_it_names(name):
     (promised,) = re.findall(r"([\d,]+)\s+runs\b", about)
     assert len(expanded(name).runs) == int(promised.replace(",", ""))
     config = name if name in SHIPPED else path_of(name)
-    assert f"python -m experiments.sweep --config={config}" in about
-    assert (f"--config={config}:smoke" in about or f"{config}:smoke)" in about) == (
+    assert f"pe-lab sweep {config}" in about
+    assert (f"pe-lab sweep {config}:smoke" in about or f"{config}:smoke)" in about) == (
         name in (*WITH_SMOKE, *PRESETS)
     )
 

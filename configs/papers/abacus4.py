@@ -1,9 +1,9 @@
 """Four arithmetic tasks with Abacus positions, FIRE, both and none, in a plain transformer and a
 looped one.
 
-    python -m experiments.sweep --config=configs/papers/abacus4.py
-    python -m experiments.sweep --config=configs/papers/abacus4.py:scaled  # about 110 minutes
-    python -m experiments.sweep --config=configs/papers/abacus4.py:smoke  # one small run
+    pe-lab sweep configs/papers/abacus4.py
+    pe-lab sweep configs/papers/abacus4.py:scaled  # about 110 minutes
+    pe-lab sweep configs/papers/abacus4.py:smoke   # one small run
 
 Protocol of McLeish et al. 2024 (https://arxiv.org/abs/2405.17399): decoder of width 1024 and 16
 heads with gated GELU and a norm after each sublayer; 16 layers or one layer applied 16 times

@@ -1,9 +1,9 @@
 """Seven tasks whose structure says what belongs together: coupled positions, positions with a
 random start, and none.
 
-    python -m experiments.sweep --config=configs/papers/coupling7.py
-    python -m experiments.sweep --config=configs/papers/coupling7.py:scaled  # about 3.5 hours
-    python -m experiments.sweep --config=configs/papers/coupling7.py:smoke  # one small run
+    pe-lab sweep configs/papers/coupling7.py
+    pe-lab sweep configs/papers/coupling7.py:scaled  # about 3.5 hours
+    pe-lab sweep configs/papers/coupling7.py:smoke   # one small run
 
 Protocol of Cho et al. 2024 (https://arxiv.org/abs/2405.20671): decoder of width 512 with learned
 positions, gated GELU and a norm before and after each sublayer; a million fixed training examples,

@@ -1,10 +1,10 @@
 """Copying distinct and repeated symbols, counting and sorting at the small sizes of Huang et al.,
 and five other encodings on copying.
 
-    python -m experiments.sweep --config=configs/papers/huang25.py
-    python -m experiments.sweep --config=configs/papers/huang25.py:scaled  # about 55 minutes
-    python -m experiments.sweep --config=configs/papers/huang25.py:literature  # about 2 hours
-    python -m experiments.sweep --config=configs/papers/huang25.py:smoke  # one small run
+    pe-lab sweep configs/papers/huang25.py
+    pe-lab sweep configs/papers/huang25.py:scaled      # about 55 minutes
+    pe-lab sweep configs/papers/huang25.py:literature  # about 2 hours
+    pe-lab sweep configs/papers/huang25.py:smoke       # one small run
 
 Protocol of Huang et al. 2024 (https://arxiv.org/abs/2410.02140), as in configs/papers/huang8.py,
 for tasks whose size is small: bin_majority (1 layer, 1 head, width 16), majority (1, 2, 256), sort

@@ -1,9 +1,9 @@
 """Eight tasks that a theory of limit transformers predicts: positions learned with a random offset,
 and none.
 
-    python -m experiments.sweep --config=configs/papers/huang8.py
-    python -m experiments.sweep --config=configs/papers/huang8.py:scaled  # about 40 minutes
-    python -m experiments.sweep --config=configs/papers/huang8.py:smoke  # one small run
+    pe-lab sweep configs/papers/huang8.py
+    pe-lab sweep configs/papers/huang8.py:scaled  # about 40 minutes
+    pe-lab sweep configs/papers/huang8.py:smoke   # one small run
 
 Protocol of Huang et al. 2024 (https://arxiv.org/abs/2410.02140): decoder trained on lengths up to
 50, tested in the bins 51..100 and 101..150 with 2,000 examples each, exact match; AdamW with decay

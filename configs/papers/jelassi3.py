@@ -1,9 +1,9 @@
 """Copying and looking up n-grams, trained on packed contexts: transformers without positions, with
 RoPE, ALiBi and hard ALiBi.
 
-    python -m experiments.sweep --config=configs/papers/jelassi3.py
-    python -m experiments.sweep --config=configs/papers/jelassi3.py:scaled  # about 50 minutes
-    python -m experiments.sweep --config=configs/papers/jelassi3.py:smoke  # one small run
+    pe-lab sweep configs/papers/jelassi3.py
+    pe-lab sweep configs/papers/jelassi3.py:scaled  # about 50 minutes
+    pe-lab sweep configs/papers/jelassi3.py:smoke   # one small run
 
 Protocol of Jelassi et al. 2024 (https://arxiv.org/abs/2402.01032), defaults of the authors' code:
 decoder of 12 layers, width 1024 and 16 heads, strings of up to 20 of 26 letters, several examples

@@ -1,9 +1,9 @@
 """Ten tasks and four variants of copying and reversal, for a decoder without positions and four
 encodings: does NoPE extend furthest?
 
-    python -m experiments.sweep --config=configs/papers/kazemnejad10.py
-    python -m experiments.sweep --config=configs/papers/kazemnejad10.py:scaled  # about 2.6 hours
-    python -m experiments.sweep --config=configs/papers/kazemnejad10.py:smoke  # one small run
+    pe-lab sweep configs/papers/kazemnejad10.py
+    pe-lab sweep configs/papers/kazemnejad10.py:scaled  # about 2.6 hours
+    pe-lab sweep configs/papers/kazemnejad10.py:smoke   # one small run
 
 Protocol of Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): T5-base as a decoder (12
 layers, width 768, 12 heads, tied and scaled output), AdamW at 3e-5 with decay 0.05, linear after

@@ -1,8 +1,8 @@
 """Which encodings still read a text when the window is longer than in training?
 
-    python -m experiments.sweep --config=configs/papers/lm_extrapolation.py
-    python -m experiments.sweep --config=configs/papers/lm_extrapolation.py:scaled # about 0.3 hours
-    python -m experiments.sweep --config=configs/papers/lm_extrapolation.py:smoke  # a small form
+    pe-lab sweep configs/papers/lm_extrapolation.py
+    pe-lab sweep configs/papers/lm_extrapolation.py:scaled  # about 0.3 hours
+    pe-lab sweep configs/papers/lm_extrapolation.py:smoke   # a small form
 
 Training has windows of 128 bytes, and the test has windows of up to 1024. The text is `stories`,
 which code makes, so it is equal on every machine. Names, facts and brackets of a story depend on

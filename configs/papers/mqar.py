@@ -1,9 +1,9 @@
 """Multi-query associative recall: which width and which positions does it take to look up many
 pairs at once?
 
-    python -m experiments.sweep --config=configs/papers/mqar.py
-    python -m experiments.sweep --config=configs/papers/mqar.py:scaled  # about 3.3 hours
-    python -m experiments.sweep --config=configs/papers/mqar.py:smoke  # one small run
+    pe-lab sweep configs/papers/mqar.py
+    pe-lab sweep configs/papers/mqar.py:scaled  # about 3.3 hours
+    pe-lab sweep configs/papers/mqar.py:smoke   # one small run
 
 Protocol of Figure 2 of Arora et al. 2023, Zoology (https://arxiv.org/abs/2312.04927): decoder of 2
 layers and one head without feed-forward, widths 64 to 512, 8192 symbols, learned positions; 4, 8 or

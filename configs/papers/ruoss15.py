@@ -1,9 +1,9 @@
 """The fifteen tasks of the Chomsky hierarchy, five encodings and none, with and without randomized
 positions.
 
-    python -m experiments.sweep --config=configs/papers/ruoss15.py
-    python -m experiments.sweep --config=configs/papers/ruoss15.py:scaled  # about 2 hours
-    python -m experiments.sweep --config=configs/papers/ruoss15.py:smoke  # one small run
+    pe-lab sweep configs/papers/ruoss15.py
+    pe-lab sweep configs/papers/ruoss15.py:scaled  # about 2 hours
+    pe-lab sweep configs/papers/ruoss15.py:smoke   # one small run
 
 Protocol of Ruoss et al. 2023 (https://arxiv.org/abs/2305.16843), on the tasks of Deletang et al.
 2023 (https://arxiv.org/abs/2207.02098): encoder of 5 layers, width 64, 8 heads, post-norm, dropout

@@ -12,29 +12,39 @@ Pages are rendered from their templates (docs/tasks.md.jinja), from classes and 
 from committed records.
 """
 
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from absl import flags
 
 from docs.build import pages, stubs, suite_rows
 from docs.build.measure import MEASUREMENTS
-from experiments import command_line
+from pe_lab import cli
+from pe_lab.cli._arguments import arguments, flag
 from pe_lab.runs import commands
 from pe_lab.runs.errors import UserError
 
-_CHECK = flags.DEFINE_boolean("check", False, "compare the pages with their files, write nothing")
-_MEASURE = flags.DEFINE_multi_enum(
-    "measure",
-    [],
-    sorted(MEASUREMENTS),
-    "measure first; " + "; ".join(f"{name}: {text}" for name, (_, text) in MEASUREMENTS.items()),
-)
+_MEASUREMENTS = "; ".join(f"{name}: {text}" for name, (_, text) in MEASUREMENTS.items())
 
 
-def main(names: list[str]) -> int:
-    root = Path()
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `python -m docs.build`."""
+
+    names: Sequence[str] = arguments("pages to write; default: all pages")
+    check: bool = flag("compare the pages with their files, write nothing")
+    measure: Sequence[str] = flag(
+        f"measure first; {_MEASUREMENTS}",
+        default=(),
+        choices=sorted(MEASUREMENTS),
+        repeated=True,
+    )
+
+
+def run(options: Options) -> int:
+    root, names = Path(), list(options.names)
     selected = pages.select(root, names)
-    if _CHECK.value:
+    if options.check:
         stale = pages.stale(root, selected)
         if not names:
             stale += stubs.stale(root)
@@ -46,7 +56,7 @@ def main(names: list[str]) -> int:
             raise UserError(f"{count} stale: {listed}. This command writes them: {build}")
         print(f"{len(selected)} pages are up to date")
         return 0
-    for name in _MEASURE.value:
+    for name in options.measure:
         measure, _ = MEASUREMENTS[name]
         measure(root)
     for page in selected:
@@ -59,4 +69,4 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    command_line.run_with_arguments(main)
+    cli.main_of(sys.modules[__name__], "python -m docs.build")

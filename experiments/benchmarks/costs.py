@@ -1,132 +1,17 @@
-"""What training a run costs: parameters, memory as the compiler counts it, and the time of a
-step.
-"""
+"""What several seeds in one program cost, and the evaluation of a run."""
 
-import dataclasses
-import functools
 import resource
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from configs import encoding_costs
-from pe_lab.runs import evaluation_points, grid
-from pe_lab.runs.labels import label
-from pe_lab.runs.run import Run, RunGroup
-from pe_lab.sweeps import study
-from pe_lab.training import step
-from pe_lab.training.chunk import train_chunk
+from pe_lab.runs import evaluation_points
+from pe_lab.runs.run import Run
+from pe_lab.sweeps import step_time
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.run_records import provenance
-from pe_lab.training.setup import Setup, build_setup
-from pe_lab.training.state import TrainState, abstract_state, initial_state, members_of
-
-
-class Program:
-    """The compiled training of a run, or of several seeds of it as one run group."""
-
-    def __init__(self, run: Run, num_members: int = 1):
-        self.setup = build_setup(run)
-        runs = [dataclasses.replace(run, seed=run.seed + i) for i in range(num_members)]
-        members = members_of(RunGroup(tuple(runs)), [0] * num_members)
-        self.members = jax.tree.map(jnp.asarray, members)
-        started = time.monotonic()
-        chunk = functools.partial(train_chunk, self.setup)
-        self.data = self.setup.data("train")
-        state = abstract_state(self.setup, num_members)
-        arguments = (state, self.members, jnp.asarray(1), self.data)
-        self.compiled = jax.jit(chunk, donate_argnums=(0,)).lower(*arguments).compile()
-        self.compile_seconds = time.monotonic() - started
-
-    def costs(self) -> dict[str, Any]:
-        """The costs that are known without running the program."""
-        memory: Any = self.compiled.memory_analysis()
-        shapes = [leaf.shape for leaf in jax.tree.leaves(self.setup.abstract_params)]
-        return {
-            "parameters": sum(int(np.prod(shape)) for shape in shapes),
-            "state_bytes": memory.argument_size_in_bytes,
-            "kept_bytes": _kept_bytes(self.setup),
-            "temporary_bytes": memory.temp_size_in_bytes,
-            "step_flops": self.setup.step_flops,
-            "compile_seconds": self.compile_seconds,
-        }
-
-    @functools.cached_property
-    def state(self) -> TrainState:
-        return jax.jit(functools.partial(initial_state, self.setup))(self.members)
-
-    def seconds(self, number: int | None = None) -> float:
-        """Seconds of one step from the present state.
-
-        Args:
-          number: of the step whose batch it takes; None: the next. Two programs with the same
-            number get the same lengths.
-        """
-        state = self.state
-        if number is not None:
-            state = dataclasses.replace(state, step=jnp.full_like(state.step, number))
-        started = time.monotonic()
-        self.state, losses = self.compiled(state, self.members, jnp.asarray(1), self.data)
-        jax.block_until_ready(losses)
-        return time.monotonic() - started
-
-
-def measure(run: Run, num_steps: int) -> dict[str, Any]:
-    """Compile the training of one member, and time `num_steps` steps of it.
-
-    Returns:
-      parameters; state_bytes (parameters and optimizer moments); kept_bytes (of the forward pass
-      for the backward pass, before any compiler); temporary_bytes (without the state, as compiled
-      for this device, whose compiler may undo a recomputation); step_flops (unpadded);
-      compile_seconds; and None if not timed: seconds_per_step (median), peak_flops_per_second (of a
-      product of large float32 matrices next to each step, median), share_of_peak.
-    """
-    (cost,) = compare([run], num_steps)
-    return {name: value for name, value in cost.items() if not name.startswith("times_first")}
-
-
-def over_nope(encoding: dict[str, Any], num_steps: int) -> dict[str, Any]:
-    """Measure an encoding in turns with nope, in the model of configs/encoding_costs.py.
-
-    Raises:
-      UserError: the encoding does not fit into that model.
-    """
-    values = encoding_costs.get_config().to_dict()
-    points = grid.product({"model.encodings": [(dict(name="nope"),), (encoding,)]})
-    nope, run = [entry.run for entry in study.expand("cost", values, points, Path()).entries]
-    cost = compare([nope, run], num_steps)[1]
-    return {"label": label(encoding), "provenance": provenance(run), **cost}
-
-
-def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
-    """Measure several runs in turns.
-
-    In each turn, two steps of the first run come before the step of a run, so that the second of
-    them and this step follow the same work. All three take the batch of the same step.
-
-    Returns:
-      For each run the entries of `measure`, and times_first: the median over the turns of its time
-      divided by the time of the first run's step just before, with times_first_quartiles. The
-      values of the first run show the noise of the machine.
-    """
-    programs = [Program(run) for run in runs]
-    first = programs[0]
-    turns = np.array(
-        [
-            [[*(p.seconds(i) for p in (first, first, program)), _peak()] for program in programs]
-            for i in range(num_steps + 1 if num_steps else 0)
-        ]
-    )
-    costs = [program.costs() for program in programs]
-    return [
-        cost | _times(turns[1:, i, 1:] if num_steps else None, cost["step_flops"])
-        for i, cost in enumerate(costs)
-    ]
 
 
 def members(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, Any]]:
@@ -137,10 +22,10 @@ def members(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, A
       all of them, median), member_steps_per_second, times_alone (its seconds relative to as many
       members at the rate of the first count, median), share_of_peak, state_bytes, temporary_bytes.
     """
-    programs = [Program(run, count) for count in counts]
+    programs = [step_time.Program(run, count) for count in counts]
     turns = np.array(
         [
-            [[programs[0].seconds(i), p.seconds(i), _peak()] for p in programs]
+            [[programs[0].seconds(i), p.seconds(i), step_time.peak_flops()] for p in programs]
             for i in range(num_steps + 1)
         ]
     )[1:]
@@ -170,7 +55,7 @@ def evaluation(run: Run, num_steps: int) -> dict[str, Any]:
       the time of all steps of its training), peak_bytes (the most that this process has held, JAX
       and the training of one step included).
     """
-    program, compiled = Program(run), 0.0
+    program, compiled = step_time.Program(run), 0.0
 
     def compile_(function: Any, *args: Any) -> Any:
         nonlocal compiled
@@ -198,52 +83,3 @@ def evaluation(run: Run, num_steps: int) -> dict[str, Any]:
         "share": seconds / (run.train.steps * step_seconds),
         "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
-
-
-def _times(turns: np.ndarray | None, step_flops: int) -> dict[str, Any]:
-    """Of [turns, 3]: seconds of the first run and of this one, and the machine's peak; the turn
-    that warms up is left out.
-    """
-    if turns is None:
-        timed = (
-            "seconds_per_step",
-            "times_first",
-            "times_first_quartiles",
-            "peak_flops_per_second",
-            "share_of_peak",
-        )
-        return dict.fromkeys(timed)
-    first, own, peak = turns.T
-    low, middle, high = np.quantile(own / first, [0.25, 0.5, 0.75]).tolist()
-    return {
-        "seconds_per_step": float(np.median(own)),
-        "times_first": middle,
-        "times_first_quartiles": [low, high],
-        "peak_flops_per_second": float(np.median(peak)),
-        "share_of_peak": float(np.median(step_flops / own / peak)),
-    }
-
-
-def _peak(size: int = 1024) -> float:
-    """FLOPs a second of a product of two square float32 matrices, the best of three."""
-    matrix, seconds = jnp.ones((size, size)), []
-    for _ in range(4):  # the first compiles
-        started = time.monotonic()
-        jax.block_until_ready(_product(matrix, matrix))
-        seconds.append(time.monotonic() - started)
-    return 2 * size**3 / min(seconds[1:])
-
-
-_product = jax.jit(jnp.matmul)
-
-
-def _kept_bytes(setup: Setup) -> int:
-    """Bytes that the forward pass of a step keeps for the backward pass, before any compiler."""
-    data = setup.data("train")
-
-    def kept(params: Any) -> Any:
-        batch = step.training_batch(setup, jax.random.key(0), jnp.asarray(0), data)
-        return jax.vjp(lambda p: step.batch_loss(setup, p, batch), params)[1]
-
-    leaves = jax.tree.leaves(jax.eval_shape(kept, setup.abstract_params))
-    return int(sum(np.prod(leaf.shape) * leaf.dtype.itemsize for leaf in leaves))

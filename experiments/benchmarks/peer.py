@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.benchmarks.costs import Program, _peak
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import Run
+from pe_lab.sweeps.step_time import Program, peak_flops
 
 # What x-transformers calls an encoding; of others the step is not timed.
 _ENCODINGS: dict[str, dict[str, Any]] = {
@@ -114,9 +114,9 @@ def compare(run: Run, num_steps: int) -> list[dict[str, Any]]:
         ours,
         *(Peer(run, ours, autocast) for autocast in _PRECISIONS.values()),
     ]
-    turns = np.array([[*(p.seconds(i) for p in programs), _peak()] for i in range(num_steps + 1)])[
-        1:
-    ]
+    turns = np.array(
+        [[*(p.seconds(i) for p in programs), peak_flops()] for i in range(num_steps + 1)]
+    )[1:]
     names = ["pe_lab, float32", *(f"x-transformers, {name}" for name in _PRECISIONS)]
     return [
         {

@@ -104,6 +104,15 @@ def exclude(points: list[Point], unwanted: Callable[[dict[str, str]], bool]) -> 
     return remaining
 
 
+def with_seeds(points: list[Point], number: int) -> list[Point]:
+    """Return the points with the seeds 0 to `number` - 1 in place of their own."""
+    without_seeds: dict[str, Point] = {}
+    for point in points:
+        other_axes = {path: choice for path, choice in point.items() if path != "seed"}
+        without_seeds.setdefault(repr(other_axes), other_axes)
+    return product(list(without_seeds.values()), {"seed": range(number)})
+
+
 def _parts(axis: Axis) -> list[list[Point]]:
     """Return one list of points for each path of an axis."""
     if isinstance(axis, list):

@@ -107,18 +107,19 @@ def parse_several(text: str) -> tuple[dict[str, Any], ...]:
         ) from e
 
 
-def parse_labelled(text: str) -> dict[str, dict[str, Any]]:
-    """Return the plugins of a list as in `parse_several`, each under its label.
+def parse_labelled(text: str) -> dict[str, tuple[dict[str, Any], ...]]:
+    """Return the plugins of each item of a list with commas, under its label.
 
-    A plugin may have a label of its own before it: mine=my.module:Mine, rope(base=5e5).
+    An item is read by `parse` and may have a label of its own before it:
+    mine=my.module:Mine, rope(base=5e5) + alibi.
 
     Raises:
-      UserError: the text is not such a list, or two plugins have one label.
+      UserError: the text is not such a list, or two items have one label.
     """
     plugins = {}
     for item in _items(text):
         own_label = _OWN_LABEL.match(item)
-        (plugin,) = parse_several(item[own_label.end() :] if own_label else item)
+        plugin = parse(item[own_label.end() :] if own_label else item)
         name = own_label.group(1) if own_label else label(plugin)
         if name in plugins:
             raise UserError(f"Two of the encodings are called {name}: name one, as in other={item}")

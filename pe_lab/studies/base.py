@@ -208,7 +208,7 @@ def _evaluate() -> Settings:
         curve_every=500,
         curve_lengths=(16, 32),
         curve_examples=128,
-        # A folder of experiments.freeze with the examples. None: the same examples are drawn.
+        # A folder of `pe-lab freeze` with the examples. None: the same examples are drawn.
         frozen=config_dict.placeholder(str),
     )
 

@@ -1,6 +1,6 @@
 """Which encodings learn to copy eight symbols, and which still copy when the string is longer?
 
-    make quickstart        (python -m experiments.sweep --config=quickstart)
+    pe-lab sweep quickstart        (in a checkout: make quickstart)
 
 13 variants, 39 runs, 4 to 7 minutes on two cores. What comes out:
 results/published/quickstart/README.md.

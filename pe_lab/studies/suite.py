@@ -1,9 +1,8 @@
-"""The standard suite: which tasks does an encoding learn, and which does it extend to four times
-the training length?
+"""The standard suite: which tasks does an encoding learn, and how far does it extend them?
 
-    python -m experiments.suite --encodings=my_package.mine:Mine  # your row
-    python -m experiments.sweep --config=suite  # to publish all rows anew
-    python -m experiments.sweep --config=suite:smoke  # a small form
+    pe-lab suite my_package.mine:Mine  # your row
+    pe-lab sweep suite                 # to publish all rows anew
+    pe-lab sweep suite:smoke           # a small form
 
 Decoder with 2 layers and width 64, batches of 32, ten seeds, learning rates tuned over three values
 with two of the seeds: 588 runs, 84 for each encoding, which take about 35 minutes on two cores.
@@ -68,6 +67,17 @@ def get_config(smoke=False):
         c.train.update(batch_size=8, warmup_steps=2)
         c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
         c.execution.chunk_steps = 6
+    return c
+
+
+def cost_config():
+    """The model in which the time of a step is measured, with contexts of 80 tokens."""
+    c = base.get_config()
+    c.train.criterion = None  # a fixed budget
+    c.task = dict(name="copy", num_symbols=64, distinct=False)
+    c.model.update(width=128, feedforward_width=512)
+    c.train.update(max_length=39, batch_size=32)
+    c.evaluate.update(lengths=(8,), curve_lengths=(8,))
     return c
 
 

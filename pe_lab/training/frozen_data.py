@@ -119,7 +119,7 @@ class FrozenSets:
         self.task = plugins.build("tasks", task)
         present = frozen.sets(folder)
         if not present:
-            freeze = commands.python("-m", "experiments.freeze", "--config=FILE", f"--out={folder}")
+            freeze = commands.pe_lab("freeze", "CONFIG", f"--out={folder}")
             raise UserError(
                 f"{folder} holds no frozen examples. This command writes them: {freeze}"
             )

@@ -89,8 +89,9 @@ def begun(tmp_path, folder, environment, *arguments, study=STUDY):
     command = [
         sys.executable,
         "-m",
-        "experiments.sweep",
-        f"--config={config}",
+        "pe_lab",
+        "sweep",
+        str(config),
         f"--results={folder}",
         *arguments,
     ]

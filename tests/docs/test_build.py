@@ -6,11 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from absl.testing import flagsaver
 
 from docs.build import __main__ as build
 from docs.build import encodings, measure, pages, tasks, tour
-from experiments import command_line
+from pe_lab import cli
 from pe_lab.runs import plugins
 from tests.results.fake_study import point, record, write_study
 
@@ -35,8 +34,8 @@ def call(monkeypatch, capsys, tmp_path, members):
     def run(*arguments):
         pages._numbers.cache_clear()
         monkeypatch.setattr(sys, "argv", ["docs.build", *arguments])
-        with flagsaver.flagsaver(), pytest.raises(SystemExit) as exited:
-            command_line.run_with_arguments(build.main)
+        with pytest.raises(SystemExit) as exited:
+            cli.main_of(build, "python -m docs.build")
         return exited.value.code, *capsys.readouterr()
 
     return run

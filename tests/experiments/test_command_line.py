@@ -1,13 +1,15 @@
-import functools
+import dataclasses
 import json
 import os
 import sys
+from collections.abc import Sequence
+from types import ModuleType
 
 import pytest
-from absl import flags
-from ml_collections import config_flags
 
-from experiments import command_line
+from pe_lab import cli
+from pe_lab.cli import _config_files
+from pe_lab.cli._arguments import argument, flag, overrides, whole_number
 from pe_lab.runs.errors import UserError
 from tests.experiments import entry_points
 from tests.experiments.entry_points import ROOT
@@ -46,29 +48,36 @@ def config_file(tmp_path):
     return write
 
 
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """Arguments of a command that takes a config."""
+
+    config: str = argument(_config_files.HELP)
+    overrides: Sequence[str] = overrides()
+    workers: int | None = flag("processes", whole_number(1), default=None)
+    dry_run: bool = flag("train nothing")
+
+
 @pytest.fixture
 def call(monkeypatch, capsys):
-    """Runs an entry point in this process with flags of its own: arguments to (exit status, stdout, stderr, what main received)."""
-    own = flags.FlagValues()
-    monkeypatch.setattr(flags, "FLAGS", own)
-    monkeypatch.setattr(
-        config_flags,
-        "DEFINE_config_dict",
-        functools.partial(config_flags.DEFINE_config_dict, flag_values=own),
-    )
-    flags.DEFINE_integer("workers", None, "processes", lower_bound=1, flag_values=own)
-    flags.DEFINE_bool("dry_run", False, "train nothing", flag_values=own)
+    """Runs a command in this process: arguments to (exit status, stdout, stderr, what main received)."""
     received = []
 
     def main(file):
-        received.append((file, own.workers, own.dry_run))
         return 0
 
-    def run(*arguments, main=main, entry=command_line.run_with_config):
-        monkeypatch.setattr(sys, "argv", ["experiments.sweep", *map(str, arguments)])
+    def run(*arguments, main=main):
+        def command(options):
+            file = _config_files.read(options.config, options.overrides)
+            received.append((file, options.workers, options.dry_run))
+            return main(file)
+
+        monkeypatch.setattr(sys, "argv", ["pe-lab sweep", *map(str, arguments)])
         monkeypatch.setattr(os, "_exit", sys.exit)  # Ctrl-C must not end pytest
+        module = ModuleType("command", "A command.")
+        module.Options, module.run = Options, command
         with pytest.raises(SystemExit) as exited:
-            entry(main)
+            cli.main_of(module, "pe-lab sweep")
         return exited.value.code, *capsys.readouterr(), received
 
     return run
@@ -149,7 +158,7 @@ def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "Which study? Give its config: --config=quickstart."),
+        ([], "pe-lab sweep needs CONFIG: name or file of a config; with :FORM, one of its forms."),
         (
             ["--config=configs/quickstat.py"],
             "The list of configs has no 'quickstat'. Did you mean 'quickstart'?\n",
@@ -164,17 +173,23 @@ def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(
         ),
         (
             ["--config=STUDY", "--workerz=2"],
-            "This command has no 'workerz'. Did you mean 'workers'? It has: config, dry_run, workers.",
+            "pe-lab sweep has no '--workerz'. Did you mean '--workers'? It has: --allow-plugins, --config, --dry-run, --help, --workers.",
         ),
-        (["--config=STUDY", "--workers=0"], "The command line cannot be used: flag --workers=0: "),
-        (["--config=STUDY", "--workers"], "The command line cannot be used: "),
+        (
+            ["--config=STUDY", "--workers=0"],
+            "pe-lab sweep: --workers must be a whole number of at least 1, got '0'.",
+        ),
+        (
+            ["--config=STUDY", "--workers"],
+            "pe-lab sweep: argument --workers: expected one argument. ",
+        ),
         (
             ["--config=STUDY", "dry_run"],
-            "'dry_run' is not a flag; flags look like --results=FOLDER.",
+            "pe-lab sweep takes no further argument, got 'dry_run'.",
         ),
         (
             ["--config=STUDY", "--train.steps=3"],
-            "This command has no 'train.steps'. Did you mean --config.train.steps?",
+            "pe-lab sweep has no '--train.steps'. Did you mean --config.train.steps?",
         ),
         (
             ["--config=STUDY", "--config.train.step=3"],
@@ -199,7 +214,19 @@ def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(
         ),
         (
             ["--config=STUDY", "--config.train.steps=abc"],
-            "The command line cannot be used: flag --config.train.steps=abc: ",
+            "--config.train.steps must be a whole number, got 'abc'.",
+        ),
+        (
+            ["--config=STUDY", "--config.train.learning_rate=fast"],
+            "--config.train.learning_rate must be a number, got 'fast'.",
+        ),
+        (
+            ["--config=STUDY", "--config.model.qk_norm=perhaps"],
+            "--config.model.qk_norm must be True or False, got 'perhaps'.",
+        ),
+        (
+            ["--config=STUDY", "--config.seeds=3"],
+            "config has no 'seeds': `pe-lab sweep --seeds=3` trains the seeds 0 to 2.",
         ),
     ],
 )
@@ -345,7 +372,7 @@ def refused(module, *arguments):
         (
             {},
             "--dryrun",
-            "This command has no 'dryrun'. Did you mean 'dry_run'? It has: allow_plugins, config, dry_run, results, workers, write_groups.",
+            "pe-lab sweep has no '--dryrun'. Did you mean '--dry-run'? It has: --allow-plugins, --config, --dry-run, --help, --results, --seeds, --workers, --write-groups.",
         ),
         (
             {},
@@ -444,7 +471,7 @@ def test_an_override_of_an_axis_of_the_sweep_is_refused(config_file, tmp_path):
     )
     assert (
         said
-        == "--config.seed has no effect: it is an axis of the sweep. Change the config, or use experiments.train."
+        == "--config.seed has no effect: it is an axis of the sweep. Change the config, or use pe-lab train."
     )
 
 

@@ -1,4 +1,4 @@
-"""experiments.freeze as a user runs it."""
+"""`pe-lab freeze` as a user runs it."""
 
 import json
 import re

@@ -31,12 +31,12 @@ def runs(*encodings, form=suite.SMOKE, names=None):
 @pytest.mark.full
 def test_a_users_encoding_is_trained_once_and_an_interrupted_command_goes_on(tmp_path):
     (tmp_path / "my_suite_package.py").write_text(MINE)
-    encodings = "--encodings=mine=my_suite_package:Mine"
+    encodings = "mine=my_suite_package:Mine"
     arguments = [encodings, "--smoke", f"--results={tmp_path / 'rows'}"]
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     env.pop("JAX_NUMPY_RANK_PROMOTION", None)
     folder = tmp_path / "rows" / "mine"
-    command = [sys.executable, "-m", "experiments.suite", *arguments]
+    command = [sys.executable, "-m", "pe_lab", "suite", *arguments]
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL)
     while process.poll() is None and not list(folder.glob("records/*.json")):
         time.sleep(0.05)
@@ -57,14 +57,14 @@ def test_a_users_encoding_is_trained_once_and_an_interrupted_command_goes_on(tmp
 
 @pytest.mark.slow
 def test_an_unknown_encoding_is_refused_with_the_near_name():
-    done = call("suite", "--encodings=rpoe", "--dry_run")
+    done = call("suite", "rpoe", "--dry_run")
     assert done.returncode == 2
     assert "rope" in done.stderr.splitlines()[0]
 
 
 @pytest.mark.slow
 def test_a_mistake_in_the_last_encoding_is_reported_before_anything_is_trained(tmp_path):
-    done = call("suite", "--encodings=alibi,rpoe", "--smoke", f"--results={tmp_path / 'rows'}")
+    done = call("suite", "alibi", "rpoe", "--smoke", f"--results={tmp_path / 'rows'}")
     assert (done.returncode, done.stdout) == (2, "")
     assert not (tmp_path / "rows").exists()
 
@@ -74,7 +74,7 @@ def test_a_dry_run_without_encodings_is_refused():
     done = call("suite", "--dry_run")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "error: --dry_run and --write_groups plan the runs of --encodings: name some.\n"
+        "error: --dry-run and --write-groups plan the runs of encodings: name some.\n"
     )
 
 
@@ -83,14 +83,14 @@ def test_a_table_without_rows_is_refused(tmp_path):
     done = call("suite", "--smoke", f"--results={tmp_path}")
     assert (done.returncode, done.stderr) == (
         2,
-        "error: There is no row yet: name one with --encodings=mine=my_package.mine:Mine.\n",
+        "error: There is no row yet: name one, as in mine=my_package.mine:Mine.\n",
     )
 
 
 @pytest.mark.slow
 def test_a_dry_run_leaves_no_folder(tmp_path):
     folder = tmp_path / "rows"
-    done = call("suite", "--smoke", "--encodings=nope", "--dry_run", f"--results={folder}")
+    done = call("suite", "--smoke", "nope", "--dry_run", f"--results={folder}")
     assert (done.returncode, done.stderr) == (0, "")
     assert not folder.exists()
 
@@ -98,10 +98,10 @@ def test_a_dry_run_leaves_no_folder(tmp_path):
 @pytest.mark.slow
 def test_the_command_itself_takes_no_accelerator(tmp_path):
     """JAX refuses this platform when it starts a backend, unless the command asks for the CPU."""
-    arguments = ["--encodings=nope", "--smoke", "--dry_run", f"--results={tmp_path}"]
+    arguments = ["nope", "--smoke", "--dry_run", f"--results={tmp_path}"]
     env = {**os.environ, "JAX_PLATFORMS": "no_such_platform"}
     env.pop("JAX_NUMPY_RANK_PROMOTION", None)
-    command = [sys.executable, "-m", "experiments.suite", *arguments]
+    command = [sys.executable, "-m", "pe_lab", "suite", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "3 runs in 1 run group" in done.stdout

@@ -66,7 +66,7 @@ def smoke(tmp_path_factory):
     command = [
         sys.executable,
         "-m",
-        "experiments.sweep",
+        "experiments.sweep",  # the entry point in a checkout
         "--config=configs/smoke.py",
         f"--results={folder}",
     ]

@@ -248,9 +248,13 @@ def test_a_list_may_have_labels_of_its_own():
         "mine=my.module:Mine(size=(1, 2)), rope(base=5e5), my 2nd = dict(name='a:B', word='x, y=z')"
     )
     assert labels.parse_labelled(text) == {
-        "mine": {"name": "my.module:Mine", "size": (1, 2)},
-        "rope(base=500000.0)": {"name": "rope", "base": 5e5},
-        "my 2nd": {"name": "a:B", "word": "x, y=z"},
+        "mine": ({"name": "my.module:Mine", "size": (1, 2)},),
+        "rope(base=500000.0)": ({"name": "rope", "base": 5e5},),
+        "my 2nd": ({"name": "a:B", "word": "x, y=z"},),
+    }
+    assert labels.parse_labelled("both=rope + alibi, rope + alibi") == {
+        "both": ({"name": "rope"}, {"name": "alibi"}),
+        "rope + alibi": ({"name": "rope"}, {"name": "alibi"}),
     }
 
 
@@ -260,7 +264,7 @@ def test_two_plugins_of_one_label_are_refused(text):
         labels.parse_labelled(text)
 
 
-@pytest.mark.parametrize("text", ["", "mine=", "a=b=c", "=rope", "rope,", "mine=rope + alibi"])
+@pytest.mark.parametrize("text", ["", "mine=", "a=b=c", "=rope", "rope,"])
 def test_a_list_with_labels_that_cannot_be_read_is_refused(text):
     with pytest.raises(UserError, match="does not read like"):
         labels.parse_labelled(text)

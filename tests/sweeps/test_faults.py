@@ -51,8 +51,9 @@ def command(tmp_path, folder, study=STUDY):
     return [
         sys.executable,
         "-m",
-        "experiments.sweep",
-        f"--config={config}",
+        "pe_lab",
+        "sweep",
+        str(config),
         f"--results={folder}",
         "--workers=2",
     ]

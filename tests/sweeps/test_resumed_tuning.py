@@ -1,17 +1,13 @@
 """A tuned study whose sweep is killed and started again. Training is replaced by made-up records."""
 
-import importlib
 import json
 import math
 import shutil
-import sys
-from types import SimpleNamespace
 
 import pytest
-from absl import flags
 
 from pe_lab.runs import evaluation_points, grid, record_rows, records
-from pe_lab.sweeps import tuning
+from pe_lab.sweeps import stages, tuning
 from pe_lab.training import run_records
 from tests import tiny
 from tests.marks import full_except
@@ -28,19 +24,7 @@ class Killed(BaseException):
 
 
 @pytest.fixture(scope="module")
-def command():
-    """The entry point, without its flags: other tests define flags of these names."""
-    with pytest.MonkeyPatch.context() as patched:
-        for kind in ("string", "integer", "bool"):
-            unset = SimpleNamespace(value=None)
-            patched.setattr(flags, f"DEFINE_{kind}", lambda *args, unset=unset, **more: unset)
-        module = importlib.import_module("experiments.sweep")
-    del sys.modules["experiments.sweep"]
-    return module
-
-
-@pytest.fixture(scope="module")
-def sweep(command):
+def sweep():
     """Start the sweep in a folder, kill it after some runs, and return the ids that it trained.
 
     Runs of `fail_once` fail when they are trained for the first time.
@@ -64,13 +48,10 @@ def sweep(command):
             return {}
 
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(command.sweep, "run", train)
-            patched.setattr(command.tables, "show", lambda folder: None)
-            # Its flag is read, and no command line has been parsed in this process.
-            patched.setattr(command.allow_plugins, "restrict", lambda *values: None)
-            patched.setattr(command, "RESULTS", SimpleNamespace(value=str(folder)))
+            patched.setattr(stages.sweep, "run", train)
+            request = stages.Request("tuned", tiny.values(), POINTS, folder, tune=TUNE)
             try:
-                command.run("tuned", tiny.values(), POINTS, None, TUNE)
+                stages.train(request, stages.Mode())
             except Killed:
                 assert len(trained) == kill_after
         return trained

@@ -14,7 +14,7 @@ _NOT_TRAINED = ("evaluate", "checkpoints", "execution")
 _SEEDS = ("seed", "data_seed")
 _TEXT = '''"""The {count} runs of {name}, with all settings as in their records.
 
-    python -m experiments.sweep --config={name}.py
+    pe-lab sweep {name}.py
 
 The runs were trained with commit {commits}. {missing}Each value has its label, and the runs
 have the same ids as before.

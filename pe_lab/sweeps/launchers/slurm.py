@@ -2,7 +2,7 @@
 
 It needs submitit: `pip install 'pe_lab[slurm]'`.
 
-    python -m experiments.sweep --config=configs/mine.py --config.launcher.name=slurm \\
+    pe-lab sweep configs/mine.py --config.launcher.name=slurm \\
         --config.launcher.gpus=1
 
 A task runs the command of one run group. It receives SIGTERM before it is preempted or its time is

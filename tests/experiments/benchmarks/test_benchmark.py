@@ -3,15 +3,15 @@
 import json
 import re
 import sys
-from pathlib import Path
 
 import pytest
-from absl import flags
-from absl.testing import flagsaver
 
-from experiments import benchmark, command_line
-from experiments.benchmarks import costs, throughput
+from experiments import benchmark, benchmark_tasks
+from experiments.benchmarks import throughput
+from pe_lab import cli
+from pe_lab.cli._arguments import Parser
 from pe_lab.runs import plugins
+from pe_lab.sweeps import step_time
 from pe_lab.training.setup import build_setup
 from tests import tiny
 
@@ -30,7 +30,7 @@ def run(*encodings, **changes):
 
 @pytest.fixture(scope="module")
 def found():
-    return costs.measure(run(), 2)
+    return step_time.measure(run(), 2)
 
 
 def test_parameters_and_the_state_that_holds_them_with_two_moments(found):
@@ -62,7 +62,7 @@ def test_steps_are_timed_and_compiling_is_not_among_them(found):
 
 
 def kept(**changes):
-    return costs._kept_bytes(build_setup(run(**changes)))
+    return step_time._kept_bytes(build_setup(run(**changes)))
 
 
 @pytest.mark.full
@@ -95,13 +95,13 @@ def test_several_runs_are_compared_step_by_step_with_the_first(monkeypatch):
     """Times by hand: the first run's steps take 2 s, then 4 s on a slower machine; the other's 3 s, then 8 s."""
     times = {"nope": iter([9] * 5 + [7, 2, 2, 7, 2] + [7, 4, 4, 7, 4]), "rope": iter([9, 3, 8])}
     peaks = iter([1e9, 1e9, 1e9, 2e9, 1e9, 2e9])  # the first pair warms up
-    monkeypatch.setattr(costs, "_peak", lambda: next(peaks))
+    monkeypatch.setattr(step_time, "peak_flops", lambda: next(peaks))
     monkeypatch.setattr(
-        costs.Program,
+        step_time.Program,
         "seconds",
         lambda self, number=None: next(times[self.setup.run.model.encodings[0].name]),
     )
-    first, other = costs.compare([run(), run("rope")], 2)
+    first, other = step_time.compare([run(), run("rope")], 2)
     assert (first["times_first"], first["times_first_quartiles"]) == (1.0, [1.0, 1.0])
     assert other["times_first"] == (3 / 2 + 8 / 4) / 2
     assert (first["seconds_per_step"], other["seconds_per_step"]) == (3.0, 5.5)
@@ -131,8 +131,8 @@ def call(monkeypatch, capsys, tmp_path):
         monkeypatch.setattr(
             sys, "argv", ["experiments.benchmark", f"--config={path}", *map(str, arguments)]
         )
-        with flagsaver.flagsaver(), pytest.raises(SystemExit) as exited:
-            command_line.run_with_config(benchmark.main)
+        with pytest.raises(SystemExit) as exited:
+            cli.main_of(benchmark, "python -m experiments.benchmark")
         return exited.value.code, *capsys.readouterr()
 
     return run
@@ -214,12 +214,12 @@ def test_a_profile_says_where_the_time_goes_and_needs_steps(call, tmp_path):
 
 @pytest.fixture
 def call_tasks(monkeypatch, capsys):
-    """--tasks and arguments, as they enter by `python -m`, to (exit status, stdout, stderr)."""
+    """Arguments to (exit status, stdout, stderr)."""
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["experiments.benchmark", *arguments])
-        with flagsaver.flagsaver(), pytest.raises(SystemExit) as exited:
-            command_line.run(benchmark.tasks)
+        monkeypatch.setattr(sys, "argv", ["experiments.benchmark_tasks", *arguments])
+        with pytest.raises(SystemExit) as exited:
+            cli.main_of(benchmark_tasks, "python -m experiments.benchmark_tasks")
         return exited.value.code, *capsys.readouterr()
 
     return run
@@ -235,7 +235,7 @@ def test_every_task_is_timed_on_one_core_in_a_process_of_its_own(call_tasks, tmp
     )
     out = tmp_path / "tasks.json"
     out.write_text("[7]")
-    status, said, err = call_tasks("--tasks", f"--out={out}")
+    status, said, err = call_tasks(f"--out={out}")
     assert (status, err) == (0, "")
     older, *found = json.loads(out.read_text())
     assert (older, [each["task"] for each in found]) == (7, ["parity", "language_model", "copy"])
@@ -274,10 +274,12 @@ def test_the_length_is_the_nearest_that_a_task_has(monkeypatch):
 
 def test_tasks_need_no_config_and_refuse_a_wrong_flag_or_file(call_tasks, tmp_path, monkeypatch):
     monkeypatch.setattr(throughput, "table", None)
-    status, out, err = call_tasks("--tasks", "--ouf=x")
+    status, out, err = call_tasks("--ouf=x")
     assert (status, out) == (2, "")
-    assert err.startswith("error: This command has no 'ouf'. Did you mean 'out'?")
-    status, out, err = call_tasks("--tasks", f"--out={tmp_path}")
+    assert err.startswith(
+        "error: python -m experiments.benchmark_tasks has no '--ouf'. Did you mean '--out'?"
+    )
+    status, out, err = call_tasks(f"--out={tmp_path}")
     assert (status, out) == (2, "")
     assert err.startswith(f"error: --out={tmp_path} cannot be read (")
 
@@ -285,8 +287,11 @@ def test_tasks_need_no_config_and_refuse_a_wrong_flag_or_file(call_tasks, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--steps=-1"], "The command line cannot be used: flag --steps=-1: "),
-        (["--step=1"], "This command has no 'step'. Did you mean 'steps'?"),
+        (
+            ["--steps=-1"],
+            "python -m experiments.benchmark: --steps must be a whole number of at least 0, got '-1'.",
+        ),
+        (["--step=1"], "python -m experiments.benchmark has no '--step'. Did you mean '--steps'?"),
         (["--config.train.stepz=1"], "config.train has no 'stepz'. Did you mean 'steps'?"),
         (["--config.model.num_heads=3"], "config.model.num_heads must divide the width 16, got 3."),
         (["--out=FOLDER"], "--out=FOLDER cannot be read ("),
@@ -297,7 +302,7 @@ def test_tasks_need_no_config_and_refuse_a_wrong_flag_or_file(call_tasks, tmp_pa
 def test_a_mistake_is_one_line_and_status_2_before_anything_is_measured(
     call, tmp_path, monkeypatch, arguments, sentence
 ):
-    monkeypatch.setattr(costs, "measure", None)
+    monkeypatch.setattr(step_time, "measure", None)
     (tmp_path / "object.json").write_text("{}", encoding="utf-8")
     status, out, err = call(*(a.replace("FOLDER", str(tmp_path)) for a in arguments))
     assert (status, out, err.count("\n")) == (2, "", 1)
@@ -376,7 +381,7 @@ def test_an_unknown_label_of_the_sweep_is_refused(call, tmp_path):
         ),
         (
             ["--members=0"],
-            "--members are whole numbers of at least 1 with commas between, as in 8,16,32, got '0'.",
+            "python -m experiments.benchmark: --members must be whole numbers of at least 1 with commas between, as in 8,16,32, got '0'.",
         ),
         *(
             (
@@ -399,12 +404,10 @@ def test_every_process_of_several_workers_measures_alone(call, monkeypatch, work
         pid = 0
 
         def __init__(self, command, **_):
-            script, *arguments = command[2:]
-            with flagsaver.flagsaver():
-                flags.FLAGS([script, *(a for a in arguments if not a.startswith("--config"))])
-                measured.append(benchmark._WORKERS.value)
-                figures = [{"label": "", "seconds_per_step": 0.5}]
-                Path(benchmark._OUT.value).write_text(json.dumps(figures), encoding="utf-8")
+            options = Parser("benchmark", benchmark.Options).parse(command[3:])
+            measured.append(options.workers)
+            figures = [{"label": "", "seconds_per_step": 0.5}]
+            options.out.write_text(json.dumps(figures), encoding="utf-8")
 
         def wait(self):
             return 0

@@ -4,13 +4,14 @@ import re
 
 import pytest
 
-from experiments.benchmarks import costs, profile
+from experiments.benchmarks import profile
+from pe_lab.sweeps.step_time import Program
 from tests import tiny
 
 
 @pytest.fixture(scope="module")
 def found():
-    return profile.profile(costs.Program(tiny.run("cope")), 2)
+    return profile.profile(Program(tiny.run("cope")), 2)
 
 
 @pytest.mark.full

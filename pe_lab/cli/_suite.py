@@ -1,0 +1,135 @@
+"""Training of rows of the standard suite, and the table of all rows."""
+
+import contextlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from pe_lab.cli import _training
+from pe_lab.results import suite as table_of_suite
+from pe_lab.results.suite import SuiteProtocol
+from pe_lab.runs import files, grid, records
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.grid import Point
+from pe_lab.studies import suite
+from pe_lab.studies.suite import Form
+from pe_lab.sweeps import design_checks, stages, step_time, study, tuning
+from pe_lab.sweeps.stages import Failures, Mode
+
+Encodings = tuple[dict[str, Any], ...]  # of one row
+_COST_STEPS = 15  # timed steps of an encoding, each in turn with steps of nope
+
+
+def run(form: Form, rows: Mapping[str, Encodings], folder: Path, mode: Mode) -> int:
+    """Train the missing runs of rows, print the table of all rows and return the exit status.
+
+    Args:
+      rows: the encodings of each row that is to be trained, by its label.
+    """
+    # This process must not take an accelerator from its workers. It also measures costs, and the
+    # published ones are of a CPU.
+    jax.config.update("jax_platforms", "cpu")
+    # A mistake in the last row must not appear after the first one has trained.
+    tasks_of = {}
+    for label, encodings in rows.items():
+        tasks_of[label] = _trainable_tasks(form, label, encodings, folder, mode)
+    failed: dict[str, str] = {}
+    for label, encodings in rows.items():
+        points = _points(form, label, encodings, tasks_of[label])
+        failures = _train(form, label, encodings, points, folder / folder_name(label), mode)
+        failed |= failures or {}
+    if mode.only_prints:
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # planning made it, unless it has files
+    else:
+        _show(form, folder)
+    return _training.report(failed)
+
+
+def folder_name(label: str) -> str:
+    """Return the name of the folder of a row."""
+    return re.sub(r"[^\w.=-]+", "_", label).strip("_")
+
+
+def _points(form: Form, label: str, encodings: Encodings, tasks: list[str]) -> list[Point]:
+    return suite.points([grid.labelled(label, encodings)], form, tasks)
+
+
+def _trainable_tasks(
+    form: Form, label: str, encodings: Encodings, folder: Path, mode: Mode
+) -> list[str]:
+    """Return the tasks whose training lengths the encodings of a row can represent.
+
+    Raises:
+      UserError: they have none, or one is no encoding.
+    """
+    values = suite.get_config(form.smoke).to_dict()
+    tasks = []
+    for task in form.tasks:
+        points = _points(form, label, encodings, [task])
+        reason = design_checks.untrainable(study.expand(form.name, values, points, folder).runs[0])
+        if reason is None:
+            tasks.append(task)
+        else:
+            mode.note(f"note: {label} has no numbers for {task}: {reason}")
+    if not tasks:
+        raise UserError(f"{label} has no positions for the training lengths of any task.")
+    return tasks
+
+
+def _train(
+    form: Form, label: str, encodings: Encodings, points: list[Point], folder: Path, mode: Mode
+) -> Failures:
+    """Train the missing runs of a row, unless it is published."""
+    values = suite.get_config(form.smoke).to_dict()
+    tune = tuning.read(form.tune)
+    first = study.expand(form.name, values, tuning.first_points(points, tune), folder)
+    published = records.read_all(suite.ROWS)
+    if all(each.run_id in published for each in first.runs):
+        mode.note(f"{label}: its row is published, so nothing is trained.")
+        return {}
+    # Contrasts name encodings of the published table.
+    analysis = {key: value for key, value in suite.analysis().items() if key != "contrasts"}
+    request = stages.Request(form.name, values, points, folder, analysis, tune)
+    failed = stages.train(request, mode)
+    is_known = label in table_of_suite.step_times([suite.ROWS, folder])
+    if failed is not None and form is suite.FULL and not is_known:
+        _measure_cost(label, encodings, folder / table_of_suite.COST)
+    return failed
+
+
+def _measure_cost(label: str, encodings: Encodings, file: Path) -> None:
+    values = suite.cost_config().to_dict()
+    try:
+        cost = step_time.over_nope(values, encodings, _COST_STEPS)
+        records.write_json(file, [{**cost, "label": label}])
+    except UserError as e:
+        print(f"note: the time of a step was not measured: {e}")
+
+
+def _show(form: Form, folder: Path) -> None:
+    """Print the tables of the published rows and of the rows in a folder, and write them there."""
+    rows = sorted(file.parent for file in folder.glob("*/study.json"))
+    if not form.smoke:
+        rows.insert(0, suite.ROWS)
+    if not rows:
+        raise UserError("There is no row yet: name one, as in mine=my_package.mine:Mine.")
+    page = table_of_suite.page(rows, _protocol(form), form.remark)
+    folder.mkdir(parents=True, exist_ok=True)
+    markdown, latex = folder / "all_rows.md", folder / "all_rows.tex"
+    files.write_text(markdown, f"{page.markdown}\n")
+    files.write_text(latex, page.latex)
+    print(f"\n{page.markdown}\n\ntables   {markdown}, {latex}")
+
+
+def _protocol(form: Form) -> SuiteProtocol:
+    """Return the settings of a form's runs as they would be trained now."""
+    values = suite.get_config(form.smoke).to_dict()
+    points = suite.points([(dict(name="nope"),)], form)
+    entries = study.expand(form.name, values, points, Path()).entries
+    configs = {entry.labels["task"]: entry.run.to_dict() for entry in entries}
+    # Rows of the complete form hold those of the others.
+    return SuiteProtocol((form.name, suite.FULL.name), configs, form.seeds)

@@ -1,0 +1,42 @@
+"""Prints examples of a study's tasks as text, taken from its evaluation set.
+
+    pe-lab examples quickstart [--count=3]
+
+Target tokens in [square brackets] are inputs; the model does not predict them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pe_lab.cli import _config_files
+from pe_lab.cli._arguments import argument, flag, overrides, whole_number
+
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `pe-lab examples`."""
+
+    config: str = argument(_config_files.HELP)
+    overrides: Sequence[str] = overrides()
+    count: int = flag("examples per length", whole_number(1), default=3)
+
+
+def run(options: Options) -> int:
+    config = _config_files.read(options.config, options.overrides)
+    from pe_lab.runs import plugins
+    from pe_lab.runs.evaluation_points import example_counts
+    from pe_lab.runs.labels import label
+    from pe_lab.sweeps import study  # imports JAX
+    from pe_lab.training import evaluation_data
+
+    folder = Path("results") / config.name
+    runs = study.expand(config.name, config.values, config.points, folder).runs
+    for task, counts in example_counts(runs).items():
+        built = plugins.build("tasks", task)
+        print(f"\n{label(task.to_dict())}")
+        for length in sorted({n for split, n in counts if split == "test"}):
+            print(f"  {length} {built.length_name}")
+            for prompt, target in evaluation_data.as_text(built, length, options.count):
+                print(f"    {prompt} -> {target}")
+    return 0

@@ -1,0 +1,52 @@
+"""Trains encodings on the standard suite and prints their rows, after the published ones.
+
+    pe-lab suite my_package.mine:Mine --quick
+    pe-lab suite 'rope(base=5e5) + alibi' 'mine=my_package.mine:Mine(size=4)'
+    pe-lab suite    # prints the table of the rows that exist
+
+An encoding may have a label, LABEL=ENCODING. The budgets are set for 40 minutes an encoding on two
+cores, and for 6 minutes with --quick: three tasks and three seeds, in a table of their own. The
+runs of an encoding are in results/suite/NAME, or in FOLDER/NAME with --results=FOLDER. Finished
+runs are not trained again. The tables are also written there, to all_rows.md and all_rows.tex.
+docs/suite.md says what the suite can tell. Exit status: 0; 1 if a run failed; 2 for wrong
+arguments.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pe_lab.cli import _training
+from pe_lab.cli._arguments import arguments, flag, whole_number
+from pe_lab.runs import labels
+from pe_lab.runs.errors import UserError
+from pe_lab.studies import suite
+
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `pe-lab suite`."""
+
+    encodings: Sequence[str] = arguments("rows to train: rope(base=5e5), LABEL=my.module:Mine")
+    quick: bool = flag("three tasks and three seeds, in a table of their own")
+    smoke: bool = flag("a tiny form, which only shows that everything works")
+    results: Path | None = flag("folder of the rows; default: results/suite", Path, default=None)
+    workers: int | None = flag(_training.WORKERS, whole_number(1), default=None)
+    dry_run: bool = flag(_training.DRY_RUN)
+    write_groups: bool = flag(_training.WRITE_GROUPS)
+
+
+def run(options: Options) -> int:
+    if options.quick and options.smoke:
+        raise UserError("Give --quick or --smoke, not both.")
+    only_prints = options.dry_run or options.write_groups
+    if only_prints and not options.encodings:
+        raise UserError("--dry-run and --write-groups plan the runs of encodings: name some.")
+    rows = labels.parse_labelled(", ".join(options.encodings)) if options.encodings else {}
+    form = suite.QUICK if options.quick else suite.FULL
+    form = suite.SMOKE if options.smoke else form
+    folder = options.results or Path("results") / form.name
+    from pe_lab.cli import _suite  # imports JAX
+
+    mode = _suite.Mode(options.workers, options.dry_run, options.write_groups)
+    return _suite.run(form, rows, folder, mode)
