@@ -1,7 +1,7 @@
 """Does copying extend until contexts repeat? Alphabets of 2 to 64 symbols, and distinct symbols.
 
-    python -m experiments.sweep --config=configs/alphabet.py
-    python -m experiments.sweep --config=configs/alphabet.py:smoke  # a small form
+    pe-lab sweep configs/alphabet.py
+    pe-lab sweep configs/alphabet.py:smoke  # a small form
 
 Copy of up to 16 symbols, tested to 64. A model that looks for the last symbols that it wrote finds
 one place if the string has no repeat of this length, and several places in a string of two symbols.
