@@ -89,7 +89,7 @@ def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is
             "copy(distinct=True, num_symbols=6) has no examples of length 7",
         ),
         (["--out=FILE"], "The folder FILE cannot be written ("),
-        (["--oud=x"], "This command has no 'oud'. Did you mean 'out'? It has: config, out."),
+        (["--oud=x"], "pe-lab freeze has no '--oud'. Did you mean '--out'?"),
         (["--config.evaluate.frozn=x"], "config.evaluate has no 'frozn'. Did you mean 'frozen'?"),
         (
             ["--config.evaluate.num_examples=0"],
