@@ -12,6 +12,9 @@ https://arxiv.org/abs/2503.08067, sums -softplus(z) over the tokens between, whi
 sigmoid(-z): the same projection with the opposite sign. Its code scales q·k by 1 / sqrt(D); here
 the scale is 1 / sqrt(Dh), as in all encodings.
 
+The paper's "Pro" block is FoX with settings of the model: token_shift="both", qk_norm=True,
+head_output_norm=True and output_gate="element", as configs/experiment/longcrawl64 of that code.
+
 The bias is an array [B, H, L, S]. Two more channels of q and k could give c_i - c_j instead, but c
 grows with the length, and a bfloat16 q·k would lose the difference of two large numbers.
 """

@@ -4,21 +4,20 @@ The same code serves self-attention, causal or not, cross-attention and decoding
 keys that queries receive and in the mask.
 """
 
-import dataclasses
 import math
 from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int
 
 from pe_lab.encodings.base import weighted_sum
-from pe_lab.encodings.ops import masked_softmax
 from pe_lab.kernels import REFERENCE, Kernels
 from pe_lab.model.convolution import Neighbors, convolve
+from pe_lab.model.gates import OutputGate, add_sink_key, has_output_gate, softmax_with_sinks
 from pe_lab.model.keys import Keys
-from pe_lab.model.terms import AttentionTerms, LayerEncoding, add, on_heads
+from pe_lab.model.terms import AttentionTerms, LayerEncoding, add, on_heads, with_features
 from pe_lab.runs.settings import Model
 
 _SSMAX_START = 0.43  # of SSMax's learned factor: the value of the paper's figure 1
@@ -32,12 +31,14 @@ def attend(
     *,
     kernels: Kernels = REFERENCE,
     log_n_factor: Float[Array, "h"] | float | None = None,
+    sinks: Float[Array, "h"] | None = None,
 ) -> Float[Array, "b l h e"]:
     """Softmax attention with the encodings of a layer. A query that sees no key gets zeros.
 
     Args:
       terms: the encodings, their tokens, and the mask and bias that depend on positions alone.
       log_n_factor: q·k is multiplied by this times log n, where n keys are visible to the query.
+      sinks: logit of each head that takes a part of the weight and has no value.
     """
     encodings = terms.encodings
     mask = terms.mask
@@ -59,6 +60,8 @@ def attend(
     # The fused path: softmax attention that no encoding replaces a part of.
     replaced_parts = [e.encoding.requirements.replaces for e in encodings]
     if kernels.attention is not None and not any(replaced_parts):
+        if sinks is not None:
+            k, v, mask, bias = add_sink_key(k, v, mask, bias, sinks)
         return kernels.attention(q, k, v, mask, bias, scale)
 
     products = jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
@@ -70,7 +73,7 @@ def attend(
         new_s = transform_logits(s, raw_q, raw_k, e.Q, e.K, mask)
         s = on_heads(e.heads, new_s, s)
 
-    weights = masked_softmax(s, mask)
+    weights = softmax_with_sinks(s, mask, sinks)
     for e in encodings:
         if "normalize" in e.encoding.requirements.replaces:
             new_weights = e.encoding.normalize(s, mask)
@@ -199,6 +202,12 @@ class Attention(nnx.Module):
         start = jnp.full(model.num_heads, _SSMAX_START)
         self.log_n_factor = nnx.Param(start) if is_ssmax else None
         self.log_n = model.logit_temperature == "log_n"
+        gate = None
+        if has_output_gate(model):
+            # A stream of its own, so that the other parameters are those of a model without.
+            gate = OutputGate(model, kernels=kernels, rngs=nnx.Rngs(params=rngs.additions()))
+        self.gate = gate
+        self.sinks = nnx.Param(jnp.zeros(model.num_heads)) if model.learned_sinks else None
 
     def keys(
         self,
@@ -249,7 +258,7 @@ class Attention(nnx.Module):
         q = convolve(neighbors, "B_query", q)
         if self.query_scale != 1:
             q = q * self.query_scale
-        terms = _with_features(terms, x, keys.features)
+        terms = with_features(terms, x, keys.features)
         factor: Array | float | None = None
         if self.log_n:
             factor = 1.0
@@ -262,7 +271,10 @@ class Attention(nnx.Module):
             terms,
             kernels=self.kernels,
             log_n_factor=factor,
+            sinks=None if self.sinks is None else self.sinks[...],
         )
+        if self.gate is not None:
+            out = self.gate(out, x)
         out = out.reshape(x.shape)
         return self.out(out)
 
@@ -274,19 +286,3 @@ class Attention(nnx.Module):
     def _split_heads(self, x: Float[Array, "b l d"]) -> Float[Array, "b l h e"]:
         batch, length, _ = x.shape
         return x.reshape(batch, length, self.num_heads, -1)
-
-
-def _with_features(
-    terms: AttentionTerms,
-    x: Float[Array, "b l d"],
-    key_features: tuple[PyTree, ...],
-) -> AttentionTerms:
-    """The terms with encodings' features of queries and keys."""
-    encodings = []
-    for e, of_keys in zip(terms.encodings, key_features, strict=True):
-        of_queries, _ = e.encoding.features(x, e.Q.positions)
-        Q = dataclasses.replace(e.Q, features=of_queries)
-        K = dataclasses.replace(e.K, features=of_keys)
-        e = dataclasses.replace(e, Q=Q, K=K)
-        encodings.append(e)
-    return dataclasses.replace(terms, encodings=tuple(encodings))

@@ -33,11 +33,14 @@ def forward_flops(
         products += length * depth * (mixing + feedforward)
         num_shifts = {"none": 0, "keys": 1, "values": 1, "both": 2}[model.token_shift]
         products += length * depth * num_shifts * width * model.num_heads
+        gates = {"none": 0, "head": model.num_heads, "element": width}[model.output_gate]
+        products += length * depth * width * gates
         if model.loop_injection == "linear":
             products += length * model.num_loops * 2 * width**2
     if len(lengths) == 2:
         # Cross-attention: queries, outputs and products for every loop; keys and values once.
         source, target = lengths["encoder"], lengths["decoder"]
+        products += depth * target * width * gates
         queries = depth * target * (width + source)
         keys = model.num_layers * width * source
         products += 2 * width * (queries + keys)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
-from jaxtyping import Array, Bool, Float, Shaped
+from jaxtyping import Array, Bool, Float, PyTree, Shaped
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
 from pe_lab.model.streams import View
@@ -130,6 +130,22 @@ def attention_terms(
     if bias is None:
         bias = total_bias(encodings, hook)
     return AttentionTerms(tuple(encodings), visible=mask, mask=allowed, bias=bias)
+
+
+def with_features(
+    terms: AttentionTerms,
+    x: Float[Array, "b l d"],
+    key_features: tuple[PyTree, ...],
+) -> AttentionTerms:
+    """The terms with encodings' features of queries and keys."""
+    encodings = []
+    for e, of_keys in zip(terms.encodings, key_features, strict=True):
+        of_queries, _ = e.encoding.features(x, e.Q.positions)
+        Q = dataclasses.replace(e.Q, features=of_queries)
+        K = dataclasses.replace(e.K, features=of_keys)
+        e = dataclasses.replace(e, Q=Q, K=K)
+        encodings.append(e)
+    return dataclasses.replace(terms, encodings=tuple(encodings))
 
 
 def total_bias(encodings: Sequence[LayerEncoding], hook: Hook) -> Float[Array, "_ _ l s"] | None:

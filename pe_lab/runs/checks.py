@@ -50,6 +50,9 @@ _WITHOUT_ATTENTION = {
     "sliding_window": None,
     "convolution_sites": (),
     "token_shift": "none",
+    "output_gate": "none",
+    "head_output_norm": False,
+    "learned_sinks": False,
 }
 _BELOW_ONE = ("model.dropout", "train.beta1", "train.beta2")
 

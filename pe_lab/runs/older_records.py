@@ -25,6 +25,9 @@ ADDED_SETTINGS: dict[str, dict[str, Any]] = {
         "convolution_width": 4,
         "convolution_residual": True,
         "token_shift": "none",
+        "output_gate": "none",
+        "head_output_norm": False,
+        "learned_sinks": False,
     },
     "train": {"exclude_held_out": False, "lengths": {"name": "uniform"}, "min_loops": None},
 }

@@ -120,6 +120,9 @@ class Model:
     convolution_width: int = 4
     convolution_residual: bool = True
     token_shift: Literal["none", "keys", "values", "both"] = "none"
+    output_gate: Literal["none", "head", "element"] = "none"
+    head_output_norm: bool = False
+    learned_sinks: bool = False
 
     @property
     def schemes(self) -> tuple[Plugin, ...]:

@@ -98,6 +98,13 @@ def _attention() -> Settings:
         # Factor of q·k for n visible keys. none: 1; log_n: log n; ssmax: s log n, with a learned s
         # for each head.
         logit_temperature="none",
+        # A learned factor from 0 to 1 of each head's output. head: one number for a head; element:
+        # one for each channel; none: 1.
+        output_gate="none",
+        # RMS norm of each head's output, before the gate.
+        head_output_norm=False,
+        # Each head may give a part of its weight to no key, by a learned logit.
+        learned_sinks=False,
         # One more norm on the output of attention, before it is added.
         norm_after_attention=False,
         # Tokens that a query sees, its own included (an encoder: to each side). None: all.

@@ -241,6 +241,9 @@ def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as
             "convolution_width": 4,
             "convolution_residual": True,
             "token_shift": "none",
+            "output_gate": "none",
+            "head_output_norm": False,
+            "learned_sinks": False,
         },
         "train": {
             "max_length": 8,
