@@ -7,7 +7,7 @@ EXTRA ?= text,report
 EVERYWHERE := not full and not peers and not gpu and not cluster and not latex
 VERSION_ERROR := pe_lab needs Python 3.11 or newer. Name one: make PYTHON=python3.11
 
-.PHONY: quickstart install docs test test-slow test-full test-latex test-peers test-gpu test-cluster lint lock clean
+.PHONY: quickstart install docs site test test-slow test-full test-latex test-peers test-gpu test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
 	$(RUN) -m pe_lab sweep quickstart
@@ -17,6 +17,9 @@ install: $(VENV)/installed  # pe_lab from this checkout, with extras: make insta
 
 docs: $(VENV)/installed_dev  # writes the generated pages; CI compares them with --check
 	$(RUN) -m docs.build
+
+site: $(VENV)/installed_dev  # the documentation as a site that works offline: build/site/index.html
+	$(RUN) -m docs.site
 
 test test-slow test-full: export PYTHONDONTWRITEBYTECODE =  # each process would compile the whole checkout again
 test: $(VENV)/installed_dev
@@ -70,4 +73,4 @@ lock:  # needs uv
 	$(LOCK) --upgrade --constraints requirements.lock $(STUDIES) --extra slurm --group dev --output-file requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) .cache
+	rm -rf $(VENV) .cache build/site

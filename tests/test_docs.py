@@ -34,6 +34,7 @@ def test_there_is_one_for_every_way_of_reuse():
         "In a plain function",
         "In Flax's MultiHeadAttention",
         "In a Linen module",
+        "In Equinox",
         "Decoding with a cache",
         "Packed sequences",
         "Two axes",

@@ -28,19 +28,8 @@ CLOSER_COSTS = COSTS.with_name("targets.json")  # fewer encodings, more samples
 WIDTH, HEADS = 64, 4  # pe_lab/studies/base.py's
 DASH = "–"
 _POSITIONS = 64  # of the embeddings whose rms is shown, from 0 on
-_ENCODING_HEADER = (
-    "name",
-    "equation",
-    "acts in",
-    "relative",
-    "defined in",
-    "parameters",
-    "beyond training",
-    "step / NoPE's",
-    "arguments",
-    "source",
-)
-_SCHEME_HEADER = ("name", "position of token t of n", "draws", "arguments", "source")
+_ENCODING_HEADER = ("encoding", "equation", "beyond training", "source")
+_SCHEME_HEADER = ("scheme", "position of token t of n", "draws", "source")
 
 
 def _is_self_attention_only(requirements: Requirements) -> bool:
@@ -61,12 +50,14 @@ _SIZE = "a size (with default arguments): larger positions are rejected"
 _HOOK_OF = {"logits": "transform_logits", "normalize": "normalize", "combine": "combine"}
 
 
-def encoding_tables(root: Path) -> dict[str, str]:
+def encoding_tables() -> dict[str, str]:
     """Return a table for each section of the page: input, rotations, biases and terms."""
     rows: dict[str, list[list[str]]] = {"input": [], "rotations": [], "biases": [], "terms": []}
-    times = step_times(root)
     for name in plugins.names("encodings"):
-        rows[_section(name)].append(_encoding_row(name, times.get(name, DASH)))
+        cls: Any = plugins.find("encodings", name)
+        lines = labeled_lines(cls)
+        cells = [lines.get("Equation", DASH), lines.get("Beyond training", DASH), source(cls)]
+        rows[_section(name)].append([f"[{name}](../pe_lab/encodings/{name}.py)", *cells])
     return {section: markdown.table([_ENCODING_HEADER, *rows[section]]) for section in rows}
 
 
@@ -166,9 +157,9 @@ def _section(name: str) -> str:
     return "rotations" if "transform_qk" in own_hooks else "biases"
 
 
-def _encoding_row(name: str, step_time: str) -> list[str]:
+def facts(name: str) -> dict[str, str]:
+    """Return what the page of an encoding shows of its class, with default arguments."""
     cls: Any = plugins.find("encodings", name)
-    lines = labeled_lines(cls)
     try:
         encoding = build(name)
         requirements = encoding.requirements
@@ -176,18 +167,12 @@ def _encoding_row(name: str, step_time: str) -> list[str]:
     except UserError:  # an argument without default, and no example
         requirements = cls.requirements
         parameters = DASH
-    return [
-        f"`{name}`",
-        lines.get("Equation", DASH),
-        _acts_in(cls, requirements),
-        _relative(requirements),
-        _defined_in(requirements),
-        parameters,
-        lines.get("Beyond training", DASH),
-        step_time,
-        arguments("encodings", cls),
-        source(cls),
-    ]
+    return {
+        "acts in": _acts_in(cls, requirements),
+        "relative": _relative(requirements),
+        "defined in": _defined_in(requirements),
+        "parameters": parameters,
+    }
 
 
 def _scheme_row(name: str) -> list[str]:
@@ -195,7 +180,8 @@ def _scheme_row(name: str) -> list[str]:
     lines = labeled_lines(cls)
     position = lines.get("Position of token t of n", DASH)
     draws = lines.get("Draws", "never")
-    return [f"`{name}`", position, draws, arguments("positions", cls), source(cls)]
+    link = f"[{name}](../pe_lab/positions/{name}.py)"
+    return [link, position, draws, source(cls)]
 
 
 def labeled_lines(cls: type) -> dict[str, str]:

@@ -8,8 +8,7 @@ from typing import Any
 
 from docs.build import catalog
 from pe_lab.inspection import encoding_pictures, scorecard
-from pe_lab.inspection.encoding_pictures import caption
-from pe_lab.inspection.scorecard import PROPERTIES, Row
+from pe_lab.inspection.scorecard import Row
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.runs import plugins
 
@@ -18,9 +17,9 @@ _COLORS, _DPI = 256, 110  # small files, and words that can still be read
 _NOT_MEASURED = "it is not measured yet"
 _HEAD = """## Measured properties
 
-The table is of untrained encodings with {length} positions, width {width} and {heads} heads.
-`python -m docs.build --measure=scorecard` measures and draws it again. For other arguments, lengths
-or your own encodings use `pe-lab inspect NAMES`.
+The table is of untrained encodings with {length} positions, width {width} and {heads} heads. The picture of an encoding is on its
+page of the site, and in docs/pictures. `python -m docs.build --measure=scorecard` measures and draws it again. For other arguments,
+lengths or your own encodings use `pe-lab inspect NAMES`.
 """
 
 
@@ -55,11 +54,11 @@ def lookups(root: Path) -> dict[str, Any]:
     for name in plugins.names("encodings"):
         rows[name] = Row(**record[name]) if name in record else not_measured(name)
     return {
-        "encodings": catalog.encoding_tables(root),
+        "encodings": catalog.encoding_tables(),
         "requirements": catalog.requirement_table(),
         "schemes": catalog.scheme_table(),
         "starts": catalog.start_table(),
-        "measured": _section(rows, SCORECARD.parent.name),
+        "measured": _section(rows),
     }
 
 
@@ -68,26 +67,16 @@ def not_measured(name: str) -> Row:
     return Row(name, None, {}, _NOT_MEASURED)
 
 
-def _section(rows: Mapping[str, Row], folder: str) -> str:
+def _section(rows: Mapping[str, Row]) -> str:
     size = UntrainedEncoding({"name": "nope"})
-    measured = {name: row for name, row in rows.items() if row.reason != _NOT_MEASURED}
     card = scorecard.table(list(rows.values()), list(rows))
-    for name in measured:
+    for name in rows:
         # A cell of the table cannot have a link, so that it is set afterwards.
-        card = card.replace(f"\n| {name} ", f"\n| [{name}](#{name}) ")
-    parts = [
-        _HEAD.format(length=size.length, width=size.width, heads=size.num_heads).rstrip(),
-        card,
-    ]
-    parts.append(scorecard.legend() + "\n" + scorecard.reasons(list(rows.values())))
-    for name, row in measured.items():
-        line = (
-            ", ".join(f"*{p.name}* {scorecard.cell(row, p)}" for p in PROPERTIES) + "."
-            if row.numbers
-            else ""
-        )
-        shown = f"![{name}: picture]({folder}/{name}.png)"
-        parts.append(
-            "\n\n".join(part for part in (f"### {name}", line, shown, caption(row)) if part)
-        )
-    return "\n\n".join(parts)
+        card = card.replace(f"\n| {name} ", f"\n| [{name}](../pe_lab/encodings/{name}.py) ")
+    return "\n\n".join(
+        [
+            _HEAD.format(length=size.length, width=size.width, heads=size.num_heads).rstrip(),
+            card,
+            scorecard.legend() + "\n" + scorecard.reasons(list(rows.values())),
+        ]
+    )

@@ -1,10 +1,8 @@
 """Lookups of docs/tasks.md: docstrings, arguments and measured chance levels of all tasks."""
 
-import dataclasses
 import inspect
 import json
 import re
-import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,24 @@ NUM_EXAMPLES = 2000
 # Chance levels are measured at these lengths, or at the nearest length that the task has.
 LENGTHS = (10, 40, 100, 500)
 _MOST_TOKENS = 4000  # no chance level for longer examples, such as a grid of 500 x 500
-_LENGTH_OF_TABLE = 40  # the table of all tasks shows the chance level at the nearest length
+_LENGTH_OF_TABLE = 40  # tables of families show the chance level at the nearest length
+# Families in the order of the pages, with their tasks.
+FAMILIES = {
+    "Copying": "copy duplicate odds_first repeat replace reverse reverse_twice rotate "
+    "selective_copy",
+    "Recall": "associative_recall flip_flop in_context_recall indirect_indexing "
+    "item_after_separator lego missing_duplicate multi_hop needle ngram path_star phone_book",
+    "Counting": "count cycle_navigation even_pairs majority modular_sum parity",
+    "Sorting": "bucket_sort keyed_sort sort",
+    "Arithmetic": "addition binary_addition binary_multiplication bitwise_or compute_sqrt "
+    "modular_arithmetic modular_arithmetic_brackets multiplication polynomial solve_equation "
+    "subtraction",
+    "Formal languages": "dyck regular stack_manipulation",
+    "Grids": "add_above copy_grid minesweeper",
+    "Text": "aligned_text language_model scan",
+    "Mixtures": "mixture",
+}
+OTHER = "Others"  # tasks that have no family yet
 
 
 def measure(name: str, num_examples: int) -> dict[str, Any]:
@@ -91,32 +106,45 @@ def lookups(root: Path) -> dict[str, str]:
     # A task without a committed measurement is shown without chance levels.
     levels = {name: record["tasks"].get(name, {}).get("chance_levels", []) for name in names}
     lengths_header = ["name", "lengths", "arguments", "source"]
-    header = [
-        "task",
-        "description",
-        "lengths (defaults)",
-        "chance level: tokens / exact, at length",
-    ]
-    rows = [_row(name, levels[name]) for name in names]
-    sections = [_section(name, levels[name]) for name in names]
+    header = ["task", "description", "lengths", "chance level: tokens / exact, at length"]
+    parts = []
+    for family, members in families(names).items():
+        rows = [_row(name, levels[name]) for name in members]
+        parts.append(f"### {family}\n\n{markdown.table([header, *rows])}")
     return {
         "num_examples": f"{record['num_examples']:,}",
         "commit": commits.marked(record["provenance"]["commit"]) if record["tasks"] else "–",
-        "table": markdown.table([header, *rows]),
+        "tables": "\n\n".join(parts),
         "training_lengths": markdown.table([lengths_header, *map(_lengths_row, length_names)]),
-        "sections": "\n".join(sections),
         "corpora": corpora.section(root),
     }
 
 
+def families(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the tasks of each family. A task without a family is in the last one."""
+    members = {}
+    for family, listed in FAMILIES.items():
+        members[family] = [name for name in listed.split() if name in names]
+    known = {name for of_family in members.values() for name in of_family}
+    members[OTHER] = [name for name in names if name not in known]
+    return {family: of_family for family, of_family in members.items() if of_family}
+
+
 def _row(name: str, levels: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a task's row of the table of all tasks."""
+    """Return a task's row of the table of its family."""
     chance = "–"
     if levels:
         level = min(levels, key=lambda level: abs(level["length"] - _LENGTH_OF_TABLE))
-        scores = f"{_number(level['token_accuracy'])} / {_number(level['exact_match'])}"
+        scores = f"{number(level['token_accuracy'])} / {number(level['exact_match'])}"
         chance = f"{scores}, {level['length']}"
-    return [f"[{name}](#{name})", _paragraphs(name)[0], _lengths(name), chance]
+    link = f"[{name}](../pe_lab/tasks/{name}.py)"
+    return [link, _escaped(_summary(plugins.find("tasks", name))), lengths_with_unit(name), chance]
+
+
+def _summary(cls: type) -> str:
+    """Return the first paragraph of the docstring of a class's file, as one line."""
+    text = inspect.cleandoc(inspect.getmodule(cls).__doc__ or "")
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def _lengths_row(name: str) -> list[str]:
@@ -127,9 +155,10 @@ def _lengths_row(name: str) -> list[str]:
     return [name, _escaped(" ".join(description.split())), *cells]
 
 
-def _lengths(name: str) -> str:
+def lengths_with_unit(name: str) -> str:
     """Return the unit of a task's length, and its lengths with the defaults."""
-    unit = _class(name).length_name
+    cls: Any = plugins.find("tasks", name)
+    unit = str(cls.length_name)
     try:
         task, _ = built(name)
     except UserError:
@@ -137,78 +166,6 @@ def _lengths(name: str) -> str:
     if task.max_length:
         return f"{unit}, {task.min_length} to {task.max_length}"
     return f"{unit}, from {task.min_length}"
-
-
-def _section(name: str, levels: Sequence[Mapping[str, Any]]) -> str:
-    parts = [f"## {name}", *_paragraphs(name), *_class_paragraphs(name), *_arguments(name)]
-    attributes = [f"`{key}` ({a.label})" for key, a in _class(name).attributes.items()]
-    if attributes:
-        parts.append(f"Attributes: {', '.join(attributes)}.")
-    if levels:
-        lengths = [str(level["length"]) for level in levels]
-        token_accuracies = [_number(level["token_accuracy"]) for level in levels]
-        exact_matches = [_number(level["exact_match"]) for level in levels]
-        rows = [
-            [f"chance level, length in {_class(name).length_name}", *lengths],
-            ["token accuracy", *token_accuracies],
-            ["exact match", *exact_matches],
-        ]
-        parts.append(markdown.table(rows))
-    return "\n\n".join(parts) + "\n"
-
-
-def _paragraphs(name: str) -> list[str]:
-    """Return the paragraphs of the module's docstring, one line each; examples are unchanged."""
-    text = inspect.cleandoc(inspect.getmodule(_class(name)).__doc__ or "")
-    paragraphs = []
-    for block in re.split(r"\n\n+", text):
-        if block.startswith("    "):
-            paragraphs.append(block)
-        else:
-            line = _escaped(" ".join(block.split()))
-            paragraphs.append(re.sub(r"^(Papers|No paper|Differs):", r"*\1:*", line))
-    return paragraphs
-
-
-def _class_paragraphs(name: str) -> list[str]:
-    """Return the paragraphs of the class's own docstring before its arguments."""
-    docstring = inspect.cleandoc(vars(_class(name)).get("__doc__") or "")
-    description = docstring.partition("Args:\n")[0].strip()
-    return [_escaped(" ".join(part.split())) for part in description.split("\n\n") if part]
-
-
-def _arguments(name: str) -> list[str]:
-    """Return the list of arguments as one paragraph; nothing if there are none."""
-    cls = _class(name)
-    descriptions = _descriptions(cls)
-    hints = typing.get_type_hints(cls)
-    lines = []
-    for field in dataclasses.fields(cls):
-        hint = hints[field.name]
-        default = ""
-        if field.default is not dataclasses.MISSING:
-            default = f"={field.default!r}".replace("'", '"')
-        choices = ""
-        if typing.get_origin(hint) is typing.Literal:
-            choices = f" ({', '.join(map(str, typing.get_args(hint)))})"
-        condition = "if True, " if hint is bool else ""
-        description = descriptions[field.name]
-        lines.append(f"- `{field.name}{default}`{choices}: {condition}{description}")
-    return ["\n".join(lines)] if lines else []
-
-
-def _descriptions(cls: type) -> dict[str, str]:
-    """Map each argument to its description in the docstrings of the class and its bases."""
-    descriptions: dict[str, str] = {}
-    for owner in cls.__mro__:
-        docstring = inspect.cleandoc(owner.__doc__ or "")
-        section = re.search(r"^Args:\n((?:  .*(?:\n|$)|\n)*)", docstring, re.MULTILINE)
-        if section is None:
-            continue
-        arguments = re.findall(r"^  (\w+): (.*(?:\n    .*)*)", section[1], re.MULTILINE)
-        for argument, text in arguments:
-            descriptions.setdefault(argument, _escaped(" ".join(text.split())))
-    return descriptions
 
 
 def _escaped(text: str) -> str:
@@ -219,11 +176,7 @@ def _escaped(text: str) -> str:
     return "".join(parts)
 
 
-def _class(name: str) -> Any:
-    return plugins.find("tasks", name)
-
-
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Return two decimals, or three where two would show 0 or 1 for another number."""
     if value in (0, 1) or 0.005 <= value < 0.995:
         return f"{value:.2f}"

@@ -105,8 +105,8 @@ def test_chance_levels_are_shown_once_they_are_measured(call, tmp_path):
     shutil.copy(ROOT / "docs" / "tasks.md.jinja", tmp_path / "docs")
     assert call() == (0, "wrote docs/tasks.md\n", "")
     page = tmp_path / "docs" / "tasks.md"
-    row = "| [parity](#parity) | Compute the parity of a string of bits. | bits, from 1 | – |"
-    assert row in page.read_text()
+    row = "parity.py) | Compute the parity of a string of bits. | bits, from 1 | {} |"
+    assert row.format("–") in page.read_text()
     status, out, error = call("--measure=chance_levels")
     assert (status, error) == (0, "")
     assert [line.split(":")[0] for line in out.splitlines()] == [
@@ -119,7 +119,7 @@ def test_chance_levels_are_shown_once_they_are_measured(call, tmp_path):
     assert len(measured["provenance"]["commit"]) == 40
     text = page.read_text()
     assert "of 50 examples" in text
-    assert "| chance level, length in bits | 10 | 40 | 100 | 500 |" in text
+    assert row.format("–") not in text
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_encodings_are_measured_and_drawn(tmp_path, members, capsys):
     folder = (tmp_path / encodings.SCORECARD).parent
     assert sorted(path.name for path in folder.iterdir()) == ["nope.png", "scorecard.json"]
     section = encodings.lookups(tmp_path)["measured"]
-    assert "![nope: picture](pictures/nope.png)" in section
+    assert "| [nope](../pe_lab/encodings/nope.py) " in section
 
 
 def test_the_results_take_the_marked_part_of_the_front_page(call, study, tmp_path, monkeypatch):

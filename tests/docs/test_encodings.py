@@ -3,7 +3,6 @@ import re
 import pytest
 
 from docs.build import catalog, encodings
-from pe_lab.inspection.encoding_pictures import caption
 from pe_lab.inspection.scorecard import Row
 from pe_lab.runs import plugins, records
 
@@ -32,19 +31,10 @@ class Bare(OffsetBias):
 """
 
 
-@pytest.fixture
-def measured():
-    return encodings._section(ROWS, "pictures")
-
-
-def test_every_measured_encoding_has_its_row_its_picture_and_its_caption(measured):
-    assert "| [mine](#mine)     | no 2   |" in measured
-    assert "### mine\n\n*unique* no 2, *bounded* –, " in measured
-    assert f"![mine: picture](pictures/mine.png)\n\n{caption(ROWS['mine'])}\n" in measured
-    assert (
-        "### silent\n\n![silent: picture](pictures/silent.png)\n\nThe scorecard has no numbers for this encoding: it adds nothing."
-        in measured
-    )
+def test_every_encoding_has_its_row_of_the_scorecard_with_a_link():
+    section = encodings._section(ROWS)
+    assert "| [mine](../pe_lab/encodings/mine.py)     | no 2   |" in section
+    assert "\n- – silent: it adds nothing." in section
 
 
 def test_an_encoding_is_measured_with_its_defaults_or_with_what_it_needs():
@@ -59,20 +49,22 @@ def test_a_picture_is_small(tmp_path):
     assert (tmp_path / "alibi.png").stat().st_size < 40_000
 
 
-def test_a_row_comes_from_the_class_and_its_docstring():
-    row = catalog._encoding_row("learned", "1.02 / 1.00")
-    assert row == [
-        "`learned`",
-        "embedding = table[p]",
-        "input",
-        "no",
-        "all",
-        "32,768",
-        "undefined: rejected",
-        "1.02 / 1.00",
-        "max_positions=512, init_std=0.02",
-        "[1705.03122](https://arxiv.org/abs/1705.03122)",
-    ]
+def test_the_facts_of_an_encoding_come_from_its_class():
+    assert catalog.facts("learned") == {
+        "acts in": "input",
+        "relative": "no",
+        "defined in": "all",
+        "parameters": "32,768",
+    }
+
+
+def test_the_tables_have_four_columns_and_the_name_leads_to_the_file():
+    lines = catalog.encoding_tables()["input"].splitlines()
+    assert lines[0] == "| encoding | equation | beyond training | source |"
+    paper = "[1705.03122](https://arxiv.org/abs/1705.03122)"
+    link = "[learned](../pe_lab/encodings/learned.py)"
+    row = f"| {link} | embedding = table[p] | undefined: rejected | {paper} |"
+    assert row in lines
 
 
 def test_the_ratio_of_input_encodings_to_tokens_is_measured():
@@ -97,28 +89,25 @@ def test_the_ratio_of_input_encodings_to_tokens_is_measured():
 )
 def test_hooks_and_requirements_are_shown(name, section, acts_in, relative, defined_in):
     assert catalog._section(name) == section
-    assert catalog._encoding_row(name, "–")[2:5] == [acts_in, relative, defined_in]
+    facts = catalog.facts(name)
+    shown = [facts[key] for key in ("acts in", "relative", "defined in")]
+    assert shown == [acts_in, relative, defined_in]
 
 
-def test_a_scheme_has_its_position_its_draws_its_arguments_and_its_source():
+def test_a_scheme_has_its_position_its_draws_and_its_source():
     paper = "[2109.05644](https://arxiv.org/abs/2109.05644)"
-    assert catalog._scheme_row("shifted") == [
-        "`shifted`",
-        "t + U{0..max_shift}",
-        "in training",
-        "max_shift",
-        paper,
-    ]
-    assert catalog._scheme_row("packed")[2:] == ["never", "–", "–"]
+    link = "[shifted](../pe_lab/positions/shifted.py)"
+    assert catalog._scheme_row("shifted") == [link, "t + U{0..max_shift}", "in training", paper]
+    assert catalog._scheme_row("packed")[2:] == ["never", "–"]
 
 
 def test_a_member_without_lines_example_and_measurement_has_dashes(tmp_path, monkeypatch):
     (tmp_path / "bare.py").write_text(BARE, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    row = catalog._encoding_row("bare:Bare", "–")
-    assert row == ["`bare:Bare`", "–", "bias", "yes", "all", "–", "–", "–", "slope", "–"]
+    facts = list(catalog.facts("bare:Bare").values())
+    assert facts == ["bias", "yes", "all", "–"]
     records.write_json(tmp_path / encodings.SCORECARD, {})
-    assert "| rope " in encodings._section({"rope": encodings.not_measured("rope")}, "pictures")
+    assert "| [rope](" in encodings._section({"rope": encodings.not_measured("rope")})
 
 
 def test_the_closer_measurement_of_a_cost_is_shown(tmp_path):

@@ -1,0 +1,303 @@
+"""The pages of the site before Sphinx reads them. `make site` builds and checks the whole."""
+
+import ast
+import io
+import json
+import re
+from pathlib import Path
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import pytest
+from docutils.core import publish_doctree
+
+from docs.build import tasks
+from docs.site import check, docstrings, encoding_pages, layout, mathml, reference_pages, staging
+from pe_lab import cli
+from pe_lab.encodings.base import InputEncoding
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
+from pe_lab.studies import base
+from tests.marks import full_except
+
+ROOT = Path(__file__).parents[2]
+ENCODINGS = plugins.names("encodings")
+
+
+@pytest.fixture(scope="module")
+def links():
+    return staging.Links(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("link", "file", "name", "target"),
+    [
+        ("guide.md#longer-inputs", "docs/tasks.md", "tasks", "guide.md#longer-inputs"),
+        ("tour.ipynb", "docs/guide.md", "guide", "tour.ipynb"),
+        ("../README.md", "docs/guide.md", "guide", "index.md"),
+        ("../pe_lab/encodings/rope.py", "docs/encodings.md", "encodings", "encodings/rope.md"),
+        ("../pe_lab/positions/pose.py", "docs/encodings.md", "encodings", "positions.md#pose"),
+        ("../pe_lab/tasks/copy.py", "docs/tasks.md", "tasks", "tasks/copying.md#copy"),
+        ("../pe_lab/studies/base.py", "docs/models.md", "models", "reference/settings.md"),
+        ("../pe_lab/tasks", "docs/tasks.md", "tasks", "tasks.md"),
+        (
+            "../pe_lab/model/block.py",
+            "docs/models.md",
+            "models",
+            "source:source/pe_lab/model/block.py.html",
+        ),
+        ("../../../docs/suite.md", "results/published/x/README.md", "published/x", "../suite.md"),
+        (
+            "../copy_baselines/README.md",
+            "results/published/x/README.md",
+            "published/x",
+            "../published/copy_baselines.md",
+        ),
+        ("#notation", "docs/encodings.md", "encodings", "#notation"),
+        ("https://arxiv.org/abs/1", "docs/guide.md", "guide", "https://arxiv.org/abs/1"),
+    ],
+)
+def test_a_link_of_the_repository_leads_to_its_place_in_the_site(links, link, file, name, target):
+    assert links.target(link, Path(file), name) == target
+
+
+def test_pictures_are_copied_and_other_files_get_a_page(links):
+    text = "![A](pictures/rope.png)\n```\n[x](y)\n```\n[code](../pe_lab/model/stack.py)\n"
+    turned = links.turned(text, Path("docs/page.md"), "reference/page")
+    assert turned.splitlines() == [
+        "![A](../assets/docs/pictures/rope.png)",
+        "```",
+        "[x](y)",  # code is not changed
+        "```",
+        "[code](source:../source/pe_lab/model/stack.py.html)",
+    ]
+    assert Path("docs/pictures/rope.png") in links.assets
+    assert Path("pe_lab/model/stack.py") in links.texts
+
+
+def test_a_link_that_leads_nowhere_is_refused(links):
+    with pytest.raises(UserError, match=r"docs/page.md links to gide.md, which does not exist"):
+        links.turned("[x](gide.md)", Path("docs/page.md"), "page")
+
+
+def test_an_interval_stays_on_one_line_of_its_cell(links):
+    turned = links.turned("| 0.97 [0.93, 0.98] |", Path("docs/page.md"), "page")
+    assert turned == "| 0.97 [0.93,\N{NO-BREAK SPACE}0.98] |"
+
+
+def test_the_navigation_leaves_out_expected_pages_and_refuses_missing_ones():
+    names = {name for entries in layout.NAVIGATION.values() for name in entries}
+    assert "/findings\n" in layout.navigation(names)
+    assert "/findings\n" not in layout.navigation(names - {"findings"})
+    with pytest.raises(UserError, match=r"names 'guide', which is no page"):
+        layout.navigation(names - {"guide"})
+
+
+DOCSTRING = """A summary of `x_`.
+
+Equation: a*b.
+Beyond training: defined,
+  a second line.
+
+    1 2 -> 2 1
+
+Text with |bars| and args_.
+
+Args:
+  first, second: both,
+    and more.
+  third: the last.
+
+Raises:
+  ValueError: wrong.
+"""
+RST = r"""A summary of ``x_``.
+
+:Equation: a\*b.
+:Beyond training: defined,
+  a second line.
+
+::
+
+    1 2 -> 2 1
+
+Text with \|bars\| and args\_.
+
+**Arguments**
+
+- ``first, second``: both, and more.
+- ``third``: the last.
+
+**Raises**
+
+- ``ValueError``: wrong.
+"""
+
+
+def test_a_docstring_is_plain_text_with_examples_fields_and_sections():
+    assert "\n".join(docstrings.to_rst(DOCSTRING, with_fields=True)) == RST
+
+
+@pytest.mark.slow
+def test_every_docstring_of_pe_lab_is_valid_rest():
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for file in sorted((ROOT / "pe_lab").rglob("*.py")):
+        lines = []
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, kinds):
+                text = ast.get_docstring(node) or ""
+                lines += docstrings.to_rst(text, with_fields=isinstance(node, ast.Module))
+                lines += ["", f"End of {file.name}.", ""]
+        warnings = io.StringIO()
+        settings = {"warning_stream": warnings, "report_level": 2}
+        publish_doctree("\n".join(lines), settings_overrides=settings)
+        assert warnings.getvalue() == "", file
+
+
+class Base:
+    """A base.
+
+    Args:
+      size: of the base.
+      unused: not an argument below.
+    """
+
+
+class Derived(Base):
+    """Derived.
+
+    Args:
+      own: of the class.
+    """
+
+    def __init__(self, own, size):
+        pass
+
+
+def test_arguments_that_a_base_class_describes_are_shown_too():
+    lines = ["Derived.", "", "Args:", "  own: of the class."]
+    docstrings.rewrite(None, "class", "", Derived, None, lines)
+    assert lines[-4:-1] == ["", "- ``size``: of the base.", "- ``own``: of the class."]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", full_except(["rope", "kerple", "sinusoidal", "fox"], ENCODINGS))
+def test_the_program_on_the_page_of_an_encoding_runs(name):
+    program = encoding_pages.program(name)
+    cls = plugins.find("encodings", name)
+    length = 8
+    positions = jnp.arange(length)[None]
+    if name in ("axial_rope", "log_cpb", "mixed_rope", "sinusoidal_2d"):
+        positions = jnp.stack([positions, positions], axis=-1)
+    x = jax.random.normal(jax.random.key(0), (2, length, 64))
+    q, k, v = jax.random.normal(jax.random.key(1), (3, 2, length, 4, 16))
+    values = {
+        "x": x,
+        "positions": positions,
+        "slots": jnp.arange(length)[None],
+        "mask": jnp.tril(jnp.ones((length, length), bool))[None, None],
+        "q": q,
+        "k": k,
+        "v": v,
+    }
+    exec(compile(program, name, "exec"), values)
+    assert program.count("\n") <= 10
+    if issubclass(cls, InputEncoding):
+        assert values["x"].shape == x.shape
+    elif "out" in values:
+        assert values["out"].shape == q.shape
+        assert jnp.isfinite(values["out"]).all()
+    else:
+        assert "tokens" in values
+
+
+SUITE = """# suite
+
+## At twice
+
+| encodings | copy |
+|-----------|------|
+| rope      | 0.50 |
+| rope(base=5e5) | 0.60 |
+| ropes     | 0.70 |
+
+## Notes
+
+Text.
+"""
+
+
+def test_the_page_of_an_encoding_has_its_rows_of_the_suite_or_the_command_for_one():
+    rows = encoding_pages.suite_rows(SUITE, "rope")
+    assert rows.startswith("**At twice**\n\n| encodings | copy |\n|-----------|------|\n| rope ")
+    assert "| rope(base=5e5) | 0.60 |" in rows
+    assert "ropes" not in rows
+    assert encoding_pages.suite_rows(SUITE, "cope").startswith("No row is published yet.")
+
+
+def test_every_task_has_a_family():
+    assert tasks.OTHER not in tasks.families(plugins.names("tasks"))
+    listed = [name for names in tasks.FAMILIES.values() for name in names.split()]
+    assert sorted(listed) == plugins.names("tasks")
+
+
+def test_every_setting_is_shown_with_its_default():
+    shown = {(s.group, s.name): s.default for s in reference_pages.settings()}
+    expected = {}
+    for name, value in base.get_config().to_dict().items():
+        if name in ("task", "positions", "launcher") or not isinstance(value, dict):
+            expected["", name] = value
+        else:
+            expected |= {(name, key): default for key, default in value.items()}
+    assert shown == expected
+    comments = {(s.group, s.name): s.comment for s in reference_pages.settings()}
+    assert comments["train", "clip_norm"] == "Global norm at which the gradient is clipped."
+    assert comments["train", "warmup_steps"] == ""
+
+
+def test_every_command_is_shown_with_its_help():
+    page = reference_pages.pages()["reference/commands"]
+    headings = re.findall(r"^## pe-lab (\w+)$", page, re.MULTILINE)
+    assert headings == cli.names()
+    assert "usage: pe-lab show [-h]" in page
+
+
+def test_formulas_are_mathml():
+    class Writer:
+        body: ClassVar = []
+
+    class Node:
+        def astext(self):
+            return r"\frac{a}{b}"
+
+    with pytest.raises(mathml.nodes.SkipNode):
+        mathml._block(Writer, Node())
+    assert "<mfrac>" in Writer.body[0]
+    assert 'display="block"' in Writer.body[0]
+
+
+def test_broken_links_missing_anchors_and_files_from_a_network_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#there">1</a><a href="b.html#gone">2</a><a href="c.html">3</a>'
+        '<a href="https://example.org">4</a><script src="https://example.org/x.js"></script>'
+    )
+    (tmp_path / "b.html").write_text('<p id="there"><a href="#there">1</a></p>')
+    assert check.problems(tmp_path) == [
+        "a.html links to b.html#gone, which has no such anchor.",
+        "a.html links to c.html, which does not exist.",
+        "a.html loads https://example.org/x.js from a network.",
+    ]
+
+
+def test_links_of_the_notebook_are_turned(links):
+    cells = [
+        {"cell_type": "markdown", "source": ["[x]", "(guide.md)"]},
+        {"cell_type": "code", "source": ["a[0](guide.md)"]},
+    ]
+    text = json.dumps({"cells": cells})
+    notebook = json.loads(staging._notebook(text, links, Path("docs/tour.ipynb"), "deep/tour"))
+    assert [cell["source"] for cell in notebook["cells"]] == [
+        "[x](../guide.md)",
+        ["a[0](guide.md)"],
+    ]
