@@ -88,14 +88,21 @@ def test_the_config_of_a_study_is_one_with_its_variants_and_contrasts(tmp_path):
     assert frame.read(tmp_path).empty  # no run has a record yet
 
 
+def test_the_readme_is_short_and_its_encoding_is_the_tested_one():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count("\n") <= 120
+    (program,) = re.findall(r"```python\n# window.py\n(.*?)```", text, re.DOTALL)
+    assert examples()["pe_lab/encodings/window.py"].partition("\n")[2] == program
+
+
 PLAIN = [program for program in programs() if not program.startswith("# ")]
 
 
-def test_the_pages_have_a_reused_encoding_an_attribute_and_three_analyses():
+def test_the_pages_have_a_reused_encoding_an_attribute_and_two_analyses():
     first_lines = [program.splitlines()[0] for program in PLAIN]
     analysis = "from pe_lab.results import frame"
     attribute = "from dataclasses import dataclass"
-    assert first_lines == ["import jax", analysis, attribute, analysis, f"{analysis}, run_scores"]
+    assert first_lines == ["import jax", attribute, analysis, f"{analysis}, run_scores"]
 
 
 @pytest.mark.slow
