@@ -63,7 +63,9 @@ def read(config: str, overrides: Sequence[str] = ()) -> StudyConfig:
     values, points, analysis, tune = _load(file, form)
     _override(values, overrides)
     plain = values.to_dict()
-    allowed_plugins.allow_also(allowed_plugins.packages_in(f"{plain} {points}"))
+    choices = {id(choice): choice for point in points for choice in point.values()}
+    named = allowed_plugins.packages_in(f"{plain} {list(choices.values())}")
+    allowed_plugins.allow_also(named)
     paths = tuple(text.partition("=")[0].removeprefix("config.") for text in overrides)
     study = f"{file.stem}_{form}" if form else file.stem
     return StudyConfig(study, plain, points, paths, analysis, tune)

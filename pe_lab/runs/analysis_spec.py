@@ -201,8 +201,10 @@ def pairs(labels_of: Mapping[str, Mapping[str, str]], contrast: Contrast) -> lis
     # The names of two variants mean these two, even if others have all of their labels, too.
     if contrast.a in labels_of and contrast.b in labels_of:
         return [(contrast.a, contrast.b)]
+    of_a = [name for name, labels in labels_of.items() if has_labels(labels, contrast.a)]
+    of_b = [name for name, labels in labels_of.items() if has_labels(labels, contrast.b)]
     matching = []
-    for a, b in itertools.product(labels_of, repeat=2):
+    for a, b in itertools.product(of_a, of_b):
         if a != b and _are_pair(labels_of[a], labels_of[b], contrast):
             matching.append((a, b))
     return matching
@@ -214,9 +216,7 @@ def has_labels(labels: Mapping[str, str], name: str) -> bool:
 
 
 def _are_pair(a: Mapping[str, str], b: Mapping[str, str], contrast: Contrast) -> bool:
-    """Return whether the variants have the labels of a contrast and are equal on other axes."""
-    if not has_labels(a, contrast.a) or not has_labels(b, contrast.b):
-        return False
+    """Return whether variants with the labels of a contrast are equal on all other axes."""
     of_a, of_b = parts(contrast.a), parts(contrast.b)
     named = {axis for axis, label in a.items() if label in of_a}
     named |= {axis for axis, label in b.items() if label in of_b}

@@ -80,10 +80,19 @@ def _setting(run: Run, path: str) -> int | float | None:
     return getattr(getattr(run, group), name)
 
 
-def _check_ranges(run: Run) -> None:
+def check_seeds(run: Run) -> None:
+    """Check the seeds of a run.
+
+    Raises:
+      UserError: one of them is out of range.
+    """
     for name, seed in {"seed": run.seed, "data_seed": run.data_seed}.items():
         if not 0 <= seed < 2**31:
             raise UserError(f"config.{name} must be from 0 to {2**31 - 1}, got {seed}.")
+
+
+def _check_ranges(run: Run) -> None:
+    check_seeds(run)
     for path in _AT_LEAST_ONE:
         value = _setting(run, path)
         if value is not None and value < 1:

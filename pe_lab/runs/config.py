@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
 from pe_lab.runs import override_specs, plugin_specs, plugins, typed_values
-from pe_lab.runs.checks import check
+from pe_lab.runs.checks import check, check_seeds
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.plugins import Plugin
 from pe_lab.runs.record_schema import JsonObject
@@ -50,6 +50,23 @@ def from_dict(values: JsonObject) -> Run:
     evaluate = dataclasses.replace(evaluate, overrides=tuple(overrides))
     run = dataclasses.replace(run, evaluate=evaluate)
     check(run)
+    return run
+
+
+def with_seeds(run: Run, seed: object, data_seed: object) -> Run:
+    """Return a checked run with other seeds, whose other settings are not read again.
+
+    Args:
+      data_seed: None: the seed.
+    """
+    run = dataclasses.replace(
+        run,
+        seed=typed_values.checked(seed, int, "config.seed"),
+        data_seed=typed_values.checked(
+            seed if data_seed is None else data_seed, int, "config.data_seed"
+        ),
+    )
+    check_seeds(run)
     return run
 
 

@@ -33,12 +33,13 @@ def of(
       UserError: a finished run lacks evaluations, and its parameters cannot be found.
     """
     study_ids = {run.run_id for run in study_runs}
+    unfinished_ids = set(unfinished)
     begun: list[Members] = []
     taken: set[str] = set()
     for group_id in _group_ids(folder, unfinished, by_id):
         members = _members(folder, group_id)
         is_usable = study_ids.issuperset(members) and taken.isdisjoint(members)
-        if is_usable and not set(unfinished).isdisjoint(members):
+        if is_usable and not unfinished_ids.isdisjoint(members):
             begun.append(members)
             taken.update(members)
     for run_id in unfinished:

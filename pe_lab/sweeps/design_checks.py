@@ -11,6 +11,7 @@ from pe_lab.runs import analysis_spec, plugins
 from pe_lab.runs.analysis_spec import AnalysisSpec, Contrast, MetricPoint
 from pe_lab.runs.run import Run
 from pe_lab.runs.settings import Encoding
+from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import SEEDS, Entry, Study
 from pe_lab.training import shifts
 from pe_lab.training.checks import out_of_reach
@@ -19,15 +20,15 @@ from pe_lab.training.setup import Placement, Setup, build_setup
 _MOST_SEEDS = 30  # up to which a sufficient number of seeds is searched
 
 
-def notes(study: Study, seeds: int, built: Sequence[Setup] = ()) -> list[str]:
+def notes(study: Study, seeds: int, setups: Setups | None = None) -> list[str]:
     """Return one sentence for each doubt about the design of a study.
 
     Args:
       seeds: of each variant, at the end of the study.
-      built: setups of some run groups. Those of all others are built here.
+      setups: with those that are built already; None: with none.
     """
     spec = read_analysis_spec.from_dict(study.analysis)
-    setup_of = _setups(study, built)
+    setup_of = _setups(study, setups or Setups())
     variants = _variants(study, spec)
     differences = [contrast for contrast in spec.contrasts if contrast.margin is None]
     num_tested = len(_pairs(variants, spec, differences))
@@ -48,15 +49,14 @@ def untrainable(run: Run) -> str | None:
     return out_of_reach(setup, run.train.max_length, 0, train=True)
 
 
-def _setups(study: Study, built: Sequence[Setup]) -> dict[Run, Setup]:
+def _setups(study: Study, setups: Setups) -> dict[Run, Setup]:
     """The setup of each entry, by the key of its run group and in the order of the study."""
-    known = {setup.run.group_key(): setup for setup in built}
-    setup_of = {}
+    setup_of: dict[Run, Setup] = {}
     # Entries and not runs: NoPE under two schemes is one run, with two keys.
     for entry in study.entries:
         key = entry.run.group_key()
         if key not in setup_of:
-            setup_of[key] = known[key] if key in known else build_setup(entry.run)
+            setup_of[key] = setups.of(entry.run)
     return setup_of
 
 

@@ -7,15 +7,16 @@ from collections.abc import Iterable
 import jax
 
 from pe_lab.runs.run import RunGroup
+from pe_lab.sweeps.setups import Setups
 from pe_lab.training.setup import Setup
 
 _ARRAYS = 4  # of the parameters' size: parameters, gradients and two moments of Adam
 _BYTES = 4  # of a float32
 
 
-def note(groups: Iterable[RunGroup], setups: Iterable[Setup]) -> str | None:
+def note(groups: Iterable[RunGroup], setups: Setups) -> str | None:
     """Return a sentence if a run group needs more memory than this machine has, or None."""
-    needed = [state_bytes(group, setup) for group, setup in zip(groups, setups, strict=True)]
+    needed = [state_bytes(group, setups.of(group.run)) for group in groups]
     available = machine_bytes()
     largest = max(needed, default=0)
     if available is None or largest <= available:

@@ -15,9 +15,9 @@ from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.sweeps import begun_groups, changed_code
 from pe_lab.sweeps import study as studies
+from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import Study
 from pe_lab.training.frozen_data import frozen_of
-from pe_lab.training.setup import Setup, build_setup
 from pe_lab.training.warm_start import check_held_out, overridden
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
@@ -35,7 +35,7 @@ class Plan:
       missing: number of runs without a complete record.
       changed_code: a note on the runs whose code has changed since they were trained.
       damaged: unreadable records and the reasons; they are set aside, and their runs trained again.
-      setups: of each run group.
+      setups: with that of each run group.
     """
 
     study: Study
@@ -44,7 +44,7 @@ class Plan:
     missing: int
     changed_code: str | None
     damaged: dict[Path, str]
-    setups: tuple[Setup, ...]
+    setups: Setups
 
     @property
     def summary(self) -> str:
@@ -73,12 +73,12 @@ class Plan:
         workers = max(1, min(workers, len(self.groups)))
         programs = 0
         seconds = 0.0
-        for group, setup in zip(self.groups, self.setups, strict=True):
+        for group in self.groups:
             # The first state, training and evaluation, and one more evaluation for each override.
             programs_of_group = 3 + len(group.run.evaluate.overrides)
             programs += programs_of_group
             num_steps = len(group.runs) * group.run.train.steps
-            flops = num_steps * setup.step_flops
+            flops = num_steps * self.setups.of(group.run).step_flops
             seconds += _SECONDS_A_PROGRAM * programs_of_group + flops / _FLOPS_PER_SECOND
         seconds /= workers
         gigaflops = _FLOPS_PER_SECOND / 1e9
@@ -128,16 +128,16 @@ def make(study: Study, folder: Path) -> Plan:
         distinct[run.task, run.evaluate, run.train.max_length] = run
     for run in distinct.values():
         frozen_of(run)
-    setups = []
+    setups = Setups()
     for group in groups:
-        setup = build_setup(group.run)
-        setups.append(setup)
-        for override in group.run.evaluate.overrides:
+        setups.of(group.run)
+    for setup in setups.built():
+        for override in setup.run.evaluate.overrides:
             overridden(setup, override)
     _check_parents(groups, folder)
     existing = [by_id[run.run_id] for run in study.runs if run.run_id in by_id]
     note = changed_code.note(existing)
-    return Plan(study, folder, tuple(groups), len(unfinished), note, damaged, tuple(setups))
+    return Plan(study, folder, tuple(groups), len(unfinished), note, damaged, setups)
 
 
 def _check_name(study: Study, folder: Path) -> None:

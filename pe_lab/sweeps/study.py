@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,13 +55,13 @@ class Study:
     @property
     def repeated(self) -> list[dict[str, str]]:
         """The labels of points that repeat an earlier point: the same labels and the same run."""
-        earlier: list[tuple[dict[str, str], str]] = []
+        earlier = set()
         repeated = []
         for entry in self.entries:
-            point = (entry.labels, entry.run.run_id)
+            point = (frozenset(entry.labels.items()), entry.run.run_id)
             if point in earlier:
                 repeated.append(entry.labels)
-            earlier.append(point)
+            earlier.add(point)
         return repeated
 
     def write(self, folder: Path) -> None:
@@ -89,25 +89,18 @@ def expand(
     """
     if not points:
         raise UserError(f"The sweep of {name} has no points.")
-    entries: list[Entry] = []
-    configs: dict[str, JsonObject] = {}  # by run id, of the points so far
     run_values = {key: value for key, value in values.items() if key != "launcher"}
-    for point in points:
-        # Copies: several points may share a plugin, and an axis may set one of its arguments.
-        point_values = copy.deepcopy(run_values)
-        for path, choice in point.items():
-            _override(point_values, path, copy.deepcopy(choice.value))
-        resolved = select.resolve(point_values, folder, list(configs.values()))
-        run = config.from_dict(resolved)
+    runs = _runs(run_values, points, folder)
+    entries = []
+    for point, run in zip(points, runs, strict=True):
         labels = {path: choice.label for path, choice in point.items()}
         entries.append(Entry(labels, run))
-        configs.setdefault(run.run_id, {**run.to_dict(), "run_id": run.run_id})
     _check_labels(points)
     _check_same_runs(entries)
     if analysis is None:
         analysis = {}
     spec = read_analysis_spec.from_dict(analysis)
-    variants = [_without_seeds(entry.labels) for entry in entries]
+    variants = _variants(entries)
     overrides = {}
     for entry in entries:
         for override in entry.run.evaluate.overrides:
@@ -116,8 +109,45 @@ def expand(
     return Study(name, tuple(entries), analysis)
 
 
-def _without_seeds(labels: Mapping[str, str]) -> dict[str, str]:
-    return {axis: text for axis, text in labels.items() if axis not in SEEDS}
+def _runs(values: dict[str, Any], points: Sequence[Point], folder: Path) -> list[Run]:
+    """The run of each point. A config is read once for all seeds, because reading is slow."""
+    runs: list[Run] = []
+    run_of: dict[Hashable, Run] = {}  # by the choices of a point, without seeds
+    configs: dict[str, JsonObject] = {}  # by run id, of the points so far
+    has_parents = values.get("init_from") is not None
+    has_parents |= any(path.partition(".")[0] == "init_from" for point in points for path in point)
+    for point in points:
+        # The points of a product share their choices.
+        key = tuple((path, id(choice)) for path, choice in point.items() if path not in SEEDS)
+        if has_parents:  # a parent may depend on the seed
+            run = _run(values, point, folder, list(configs.values()))
+            configs.setdefault(run.run_id, {**run.to_dict(), "run_id": run.run_id})
+        elif key in run_of:
+            seeds = [point[path].value if path in point else values.get(path) for path in SEEDS]
+            run = config.with_seeds(run_of[key], *seeds)
+        else:
+            run = _run(values, point, folder, [])
+            run_of[key] = run
+        runs.append(run)
+    return runs
+
+
+def _run(values: dict[str, Any], point: Point, folder: Path, before: Sequence[JsonObject]) -> Run:
+    """The run of one point; `before` has the configs of the points before it."""
+    # Copies: several points may share a plugin, and an axis may set one of its arguments.
+    point_values = copy.deepcopy(values)
+    for path, choice in point.items():
+        _override(point_values, path, copy.deepcopy(choice.value))
+    return config.from_dict(select.resolve(point_values, folder, before))
+
+
+def _variants(entries: Iterable[Entry]) -> list[dict[str, str]]:
+    """The labels of each variant, without seeds."""
+    variants: dict[Hashable, dict[str, str]] = {}
+    for entry in entries:
+        labels = {axis: text for axis, text in entry.labels.items() if axis not in SEEDS}
+        variants.setdefault(tuple(labels.items()), labels)
+    return list(variants.values())
 
 
 def _check_labels(points: Sequence[Point]) -> None:
@@ -244,11 +274,12 @@ def waves(groups: Iterable[RunGroup]) -> list[list[RunGroup]]:
     waves = []
     while remaining:
         untrained = {run.run_id for group in remaining for run in group.runs}
-        wave = []
+        wave: list[RunGroup] = []
+        later: list[RunGroup] = []
         for group in remaining:
             parents = {run.init_from.run_id for run in group.runs if run.init_from}
-            if not parents & untrained:
-                wave.append(group)
+            waits = not parents.isdisjoint(untrained)
+            (later if waits else wave).append(group)
         waves.append(wave)
-        remaining = [group for group in remaining if group not in wave]
+        remaining = later
     return waves

@@ -179,7 +179,7 @@ class Setup:
 
     # Cost
 
-    @property
+    @functools.cached_property
     def step_flops(self) -> int:
         """Mean floating-point operations of a step over all steps of a training."""
         return self.mean_step_flops(self.run.train.steps)
@@ -216,12 +216,15 @@ def build_setup(
     *,
     trained: bool = True,
     platform: str | None = None,
+    abstract_model: Transformer | None = None,
 ) -> Setup:
     """Build the plugins that a run's config names, and check that they fit together.
 
     Args:
       trained: the run is trained with this setup; otherwise it is only evaluated.
       platform: "cpu", "cuda", "tpu", …, for which programs are compiled; None: this process's.
+      abstract_model: of another run with equal models, tasks, layouts and kernels; None: it is
+        traced, which takes most of the time.
 
     Raises:
       UserError: an encoding, scheme or task refuses its arguments, the sizes or the lengths.
@@ -242,14 +245,16 @@ def build_setup(
     kernels = choose(run.execution.kernels, platform)
     if vmapped:
         kernels = kernels.with_whole_batches()
+    if abstract_model is None:
+        # It has no values, so no parameters are drawn for it.
+        abstract_model = nnx.eval_shape(lambda: _model(run, task, layout, kernels, 0))
     setup = Setup(
         run=run,
         task=task,
         layout=layout,
         schemes=tuple(schemes),
         lengths=plugins.build("training.lengths", run.train.lengths),
-        # It has no values, so no parameters are drawn for it.
-        abstract_model=nnx.eval_shape(lambda: _model(run, task, layout, kernels, 0)),
+        abstract_model=abstract_model,
         kernels=kernels,
         vmapped=vmapped,
         batch_devices=devices.for_batch(run.execution.batch_devices),

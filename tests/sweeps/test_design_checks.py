@@ -6,7 +6,7 @@ import pytest
 
 from pe_lab.runs import grid
 from pe_lab.sweeps import design_checks, study
-from pe_lab.training.setup import build_setup
+from pe_lab.sweeps.setups import Setups
 from tests import tiny
 
 ROPE, ALIBI = ({"name": "rope"},), ({"name": "alibi"},)
@@ -168,8 +168,15 @@ def test_notes_do_not_depend_on_the_runs_that_are_left():
     axes = {"model.encodings": [ROPE, RAW], "positions": [CONTIGUOUS, SHIFTED]}
     analysis = {"contrasts": [("contiguous", "shifted"), ("rope", "raw")]}
     asked = expanded(axes, seeds=2, analysis=analysis, task={"name": "parity"})
-    setups = [build_setup(group.run) for group in study.groups(asked.runs)]
-    complete = design_checks.notes(asked, 2, setups)
+    groups = study.groups(asked.runs)
+
+    def notes_with(groups):
+        built = Setups()
+        for group in groups:
+            built.of(group.run)
+        return design_checks.notes(asked, 2, built)
+
+    complete = notes_with(groups)
     assert len(complete) == 5
-    for built in ((), setups[:1], setups[-1:]):
-        assert design_checks.notes(asked, 2, built) == complete
+    for some in ((), groups[:1], groups[-1:]):
+        assert notes_with(some) == complete

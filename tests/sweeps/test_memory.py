@@ -3,6 +3,7 @@
 import pytest
 
 from pe_lab.sweeps import memory
+from pe_lab.sweeps.setups import Setups
 from pe_lab.training.setup import build_setup
 from tests import tiny
 
@@ -38,11 +39,11 @@ def test_a_note_compares_the_largest_group_with_the_machine(
     group, available, sentence, monkeypatch
 ):
     monkeypatch.setattr(memory, "machine_bytes", lambda: available)
-    note = memory.note([group], [build_setup(group.run)])
+    note = memory.note([group], Setups())
     assert (note is None) == (sentence is None)
     if sentence:
         assert note.startswith(sentence)
 
 
 def test_no_group_needs_no_memory():
-    assert memory.note([], []) is None
+    assert memory.note([], Setups()) is None

@@ -13,6 +13,7 @@ from pe_lab.runs import evaluation_points, record_rows, records
 from pe_lab.sweeps import plans, study, sweep
 from pe_lab.sweeps.launchers.base import TIME_LIMIT, Launcher
 from pe_lab.sweeps.progress import Progress
+from pe_lab.sweeps.setups import Setups
 from pe_lab.training import run_records
 from tests import tiny
 from tests.experiments.entry_points import call
@@ -56,7 +57,7 @@ def run_study(tmp_path, monkeypatch):
     def call(status, num_recorded):
         entries = [study.Entry({"seed": str(run.seed)}, run) for run in group.runs]
         asked = study.Study("fake", tuple(entries))
-        todo = plans.Plan(asked, tmp_path, (group,), 2, None, {}, ())
+        todo = plans.Plan(asked, tmp_path, (group,), 2, None, {}, Setups())
         failures = sweep.run(todo, Ends(status, group, num_recorded))
         seeds = {run.run_id: run.seed for run in group.runs}
         return {seeds[run_id]: sentence for run_id, sentence in failures.items()}, shown

@@ -2,14 +2,16 @@ import json
 from pathlib import Path
 
 import pytest
+from flax import nnx
 
-from pe_lab.runs import grid, records, study_files
+from pe_lab.runs import config, grid, records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_rows import row
 from pe_lab.studies import base
-from pe_lab.sweeps import study
+from pe_lab.sweeps import plans, study
 from pe_lab.sweeps.plans import Plan
+from pe_lab.sweeps.setups import Setups
 from pe_lab.training.setup import build_setup
 from tests import tiny
 
@@ -50,6 +52,36 @@ def test_a_point_changes_what_it_names_and_nothing_else():
     assert changed["train"].pop("steps") == 7
     assert whole["train"].pop("steps") == 2000
     assert changed == whole
+
+
+def test_the_runs_of_all_seeds_are_those_that_are_read_alone():
+    axes = {"model.encodings": [ROPE, ALIBI]}, {"train.learning_rate": [1e-3, 3e-3]}
+    points = grid.product(*axes, {"seed": [3, 0]}, {"data_seed": [None, 5]})
+    together = expand(points=points).runs
+    alone = [expand(points=[point]).runs[0] for point in points]
+    assert together == alone
+    assert [run.run_id for run in together] == [run.run_id for run in alone]
+    assert [(run.seed, run.data_seed) for run in together[:4]] == [(3, 3), (3, 5), (0, 0), (0, 5)]
+
+
+@pytest.mark.parametrize("seed", [True, -1, 2**31, "1", 0.5])
+def test_every_seed_is_checked(seed):
+    with pytest.raises(UserError, match=r"^config\.(seed|data_seed) must be "):
+        expand({"seed": [0, seed]})
+
+
+def test_a_config_is_read_once_for_all_seeds_and_a_model_is_traced_once_for_all_groups(
+    monkeypatch, tmp_path
+):
+    read, traced = [], []
+    from_dict, eval_shape = config.from_dict, nnx.eval_shape
+    monkeypatch.setattr(config, "from_dict", lambda values: read.append(0) or from_dict(values))
+    monkeypatch.setattr(nnx, "eval_shape", lambda f: traced.append(0) or eval_shape(f))
+    made = expand({"model.encodings": [ROPE, ALIBI]}, {"train.steps": [1, 2]}, {"seed": range(9)})
+    plan = plans.make(made, tmp_path)
+    assert (len(read), len(plan.groups), len(traced)) == (4, 8, 2)
+    flops = {plan.setups.of(group.run).step_flops for group in plan.groups}
+    assert flops == {build_setup(group.run).step_flops for group in plan.groups}
 
 
 def test_an_argument_that_the_config_leaves_at_its_default_is_an_axis():
@@ -334,7 +366,7 @@ def test_a_contrast_with_what_is_evaluated_in_place_of_the_trained_is_known():
 @pytest.mark.slow
 def test_the_time_is_shared_by_no_more_workers_than_run_groups():
     groups = (tiny.group("rope"), tiny.group("alibi"))
-    setups = tuple(build_setup(group.run) for group in groups)
+    setups = Setups()
     todo = Plan(study.Study("x", ()), Path(), groups, 4, None, {}, setups)
     # Three programs of seven seconds for each run group.
     assert "6 programs to compile; roughly 0.7 minutes with 1 worker, " in todo.estimate(1)

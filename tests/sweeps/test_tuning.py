@@ -10,6 +10,7 @@ from pe_lab.runs import grid, record_rows, records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import status, study, sweep, tuning
 from pe_lab.sweeps.plans import Plan
+from pe_lab.sweeps.setups import Setups
 from pe_lab.training import run_records
 from tests import tiny
 
@@ -164,7 +165,7 @@ def test_a_study_between_its_stages_lacks_the_later_runs(tmp_path):
     first = dataclasses.replace(expand(stage, tmp_path), tuning=values)
     for run in first.runs:
         write(tmp_path, run, 1.0)
-    sweep.write_groups(Plan(first, tmp_path, (), 0, None, {}, ()))
+    sweep.write_groups(Plan(first, tmp_path, (), 0, None, {}, Setups()))
     assert results.load(tmp_path).missing == later_runs
     assert status.read(tmp_path).later_runs == later_runs
 
@@ -172,7 +173,7 @@ def test_a_study_between_its_stages_lacks_the_later_runs(tmp_path):
     expand(all_points, tmp_path).write(tmp_path)
     assert (results.load(tmp_path).missing, status.read(tmp_path).later_runs) == (later_runs, 0)
     # The first stage of a complete study is run again if one of its runs failed.
-    sweep.write_groups(Plan(first, tmp_path, (), 0, None, {}, ()))
+    sweep.write_groups(Plan(first, tmp_path, (), 0, None, {}, Setups()))
     _, entries = study_files.study_of(tmp_path)
     assert len(entries) == len(all_points)
 
