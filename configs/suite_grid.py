@@ -82,14 +82,14 @@ def sweep(pilot=False, smoke=False):
     if pilot:
         encodings = {"model.encodings": [(dict(name=name),) for name in PILOT_ENCODINGS]}
         rates = {"train.learning_rate": PILOT_RATES}
-        return grid.product(encodings, _tasks(ADDITIONS), rates, {"seed": range(1)})
+        return grid.product(encodings, tasks(ADDITIONS), rates, {"seed": range(1)})
     if smoke:
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(TASKS.items())[:1]}
-        return grid.product(_rows()[:2], _tasks(steps), {"seed": range(1)})
+        return grid.product(_rows()[:2], tasks(steps), {"seed": range(1)})
     rates = {"train.learning_rate": RATES}
     points = []
     for name, task in TASKS.items():  # one task after the other, in this order
-        points += grid.product(_rows(), _tasks({name: task}), rates, {"seed": range(SEEDS)})
+        points += grid.product(_rows(), tasks({name: task}), rates, {"seed": range(SEEDS)})
     return points
 
 
@@ -115,10 +115,10 @@ def _rows():
     )
 
 
-def _tasks(tasks):
+def tasks(chosen):
     """The points of tasks, each under its name alone, with its lengths and steps."""
     points = []
-    for name, (task, max_length, steps) in tasks.items():
+    for name, (task, max_length, steps) in chosen.items():
         lengths = {round(multiple * max_length) for multiple in MULTIPLES}
         hidden = {
             "train.min_length": 2 if task["name"] == "flip_flop" else 1,

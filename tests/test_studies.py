@@ -27,6 +27,7 @@ WITH_SMOKE = (
     "architectures",
     "combine",
     "context_extension",
+    "convolution",
     "exposure",
     "journey",
     "noise",
@@ -121,6 +122,12 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
         "rope, evaluated with linear": grid((8, 16), labels=(None, "linear")),
         "tuned: no scaling": TUNED,
         "tuned: linear": TUNED,
+    },
+    "convolution": {
+        f"{encoding} · {convolution} · {sinks}": grid((4, 5, 6, 8, 12, 16), trained=(4,))
+        for encoding in ("nope", "rope")
+        for convolution in ("no convolution", "convolution")
+        for sinks in ("no sinks", "sinks")
     },
     "exposure": {
         "contiguous": grid((8, 12), (0, 32)),

@@ -1,0 +1,85 @@
+"""Does a short causal convolution replace a position encoding, and what does it do to length?
+
+    pe-lab sweep configs/convolution.py
+    pe-lab sweep configs/convolution.py:smoke  # a small form
+
+A decoder without position encodings and one with RoPE, each with and without convolutions of width
+4 at all four sites of Canon layers (Allen-Zhu 2025, https://arxiv.org/abs/2512.17351), and each
+with and without learned sinks. Tasks, lengths, steps, rates and seeds are those of
+configs/suite_grid.py. A convolution reads the three tokens before each one, and a layer has two
+sites before attention and two after it.
+
+1,152 runs. A run takes half a minute of one core without convolutions and, by the time of its
+steps, 1.5 to 2.5 times as long with them: about 16 core-hours. Its variants without convolutions
+and sinks are those of configs/suite_grid.py, run for run.
+
+Declared before the runs, at the best rate of each variant and at the one that validation chooses:
+- replacement: NoPE with convolutions against RoPE without them, at the training length with a
+  margin of 0.05, and at twice the training length;
+- length: RoPE with convolutions against RoPE without them, and NoPE with convolutions against NoPE
+  without them, at twice the training length;
+- the encoding that is left: RoPE against NoPE, both with convolutions;
+- sinks: each encoding with learned sinks against the same one without them.
+"""
+
+from configs import suite_grid
+from pe_lab.runs import grid
+
+WITH, WITHOUT = "convolution", "no convolution"
+
+
+def get_config(smoke=False):
+    return suite_grid.get_config(smoke=smoke)
+
+
+def sweep(smoke=False):
+    if smoke:
+        steps = {name: (task, 4, 12) for name, (task, _, _) in list(suite_grid.TASKS.items())[:1]}
+        return grid.product(_variants(), suite_grid.tasks(steps), {"seed": range(1)})
+    rates = {"train.learning_rate": suite_grid.RATES}
+    seeds = {"seed": range(suite_grid.SEEDS)}
+    points = []
+    for name, task in suite_grid.TASKS.items():  # one task after the other, in this order
+        points += grid.product(_variants(), suite_grid.tasks({name: task}), rates, seeds)
+    return points
+
+
+def _variants():
+    sites = {WITHOUT: (), WITH: ("A", "B", "C", "D")}
+    sinks = {"no sinks": False, "sinks": True}
+    return grid.product(
+        {
+            "model.encodings": [(dict(name="nope"),), (dict(name="rope"),)],
+            "model.convolution_sites": [grid.labelled(*site) for site in sites.items()],
+            "model.learned_sinks": [grid.labelled(*sink) for sink in sinks.items()],
+        }
+    )
+
+
+def analysis():
+    replacement = dict(a=f"nope · {WITH}", b=f"rope · {WITHOUT}")
+    return dict(
+        question=(
+            "Does a convolution of width 4 replace a position encoding, and what does it do to "
+            "length?"
+        ),
+        contrasts=(
+            dict(replacement, at=1, margin=0.05),
+            dict(replacement, at=2),
+            dict(a=f"rope · {WITH}", b=f"rope · {WITHOUT}", at=2),
+            dict(a=f"nope · {WITH}", b=f"nope · {WITHOUT}", at=2),
+            dict(a=f"rope · {WITH}", b=f"nope · {WITH}", at=2),
+            dict(a="rope · sinks", b="rope · no sinks", at=2),
+            dict(a="nope · sinks", b="nope · no sinks", at=2),
+        ),
+        tuned=("train.learning_rate",),
+        tables=(
+            dict(
+                rows=("model.encodings", "model.convolution_sites", "model.learned_sinks"),
+                columns="task",
+                each="train.learning_rate",
+                title="At twice the training length",
+                metric=dict(name="exact_match", at=2, show="iqm"),
+            ),
+        ),
+    )
