@@ -1,7 +1,7 @@
-"""Lookups of results/published/noise/README.md: shares of variance, placebos."""
+"""Lookups of results/published/noise/README.md: shares of variance, rounding, placebos."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,24 @@ STUDIES = Path("results/published")
 LENGTHS = (10, 12, 16)
 FACTORS = ("initialization", "data")
 BOTH = variance.JOIN.join(FACTORS)
+# The same runs in three orders of summation: the contiguous runs of the placebos, and two studies.
+ORDERS = ("noise_placebo", "noise_vmap", "noise_reference")
 SEEDS = (3, 6, 10)  # of the smallest difference that can be told from noise
 RESAMPLES = 2000
 Z = 1.96  # standard errors of a 95 % interval
 
 Numbers = Float[np.ndarray, "k"]
+Orders = Sequence[pd.DataFrame]
 Variant = tuple[str, str]  # labels of the encoding and the positions
 Grid = Float[np.ndarray, "i d"]  # exact match by seed of the weights and of the data
 
 
 def lookups(root: Path) -> dict[str, Any]:
     full = _tests(root / STUDIES / "noise")
-    placebos = _tests(root / STUDIES / "noise_placebo")
+    orders = [_tests(root / STUDIES / name) for name in ORDERS]
+    placebos = orders[0]
     return {
-        "shares": shares_table(full),
+        "shares": shares_table(full, orders),
         "differences": differences_table(full),
         "placebos": placebo_table(placebos),
         "largest_gap": lambda name, length: f"{np.abs(_gaps(placebos, name, length)).max():.2f}",
@@ -38,6 +42,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "few": SEEDS[0],
         "many": SEEDS[-1],
         "share": lambda name, length, part: f"{_shares(full, name, length)[part]:.2f}",
+        "rounding": functools.partial(_rounding, full, orders),
         "smallest": lambda name, length, seeds: f"{_smallest(full, name, length, seeds):.2f}",
         "initial_seeds": str(full["seed"].nunique()),
         "data_seeds": str(full["data_seed"].nunique()),
@@ -62,14 +67,45 @@ def _tests(folder: Path) -> pd.DataFrame:
     return tests[["model.encodings", "positions", "seed", "data_seed", "length", "value"]]
 
 
-def shares_table(full: pd.DataFrame) -> str:
+def shares_table(full: pd.DataFrame, orders: Orders) -> str:
     """Return the mean, the deviation of a run, and the shares of its variance."""
-    rows = [["encoding", "length", "mean", "sd of a run", *FACTORS, "both together"]]
+    rows = [["encoding", "length", "mean", "sd of a run", *FACTORS, "both together", "rounding"]]
     for encoding in full["model.encodings"].unique():
         for length in LENGTHS:
-            grid = _grid(full, encoding, length)
-            rows.append([f"`{encoding}`", str(length), *_shares_row(grid)])
+            cells = _shares_row(_grid(full, encoding, length))
+            rounding = _rounding_cell(full, orders, encoding, length)
+            rows.append([f"`{encoding}`", str(length), *cells, rounding])
     return markdown.table(rows)
+
+
+def _rounding_cell(full: pd.DataFrame, orders: Orders, encoding: str, length: int) -> str:
+    """Return the share of rounding, with the interval from seeds that are drawn anew."""
+    grid, by_order = _grid(full, encoding, length), _by_order(orders, encoding, length)
+    generator = np.random.default_rng(0)
+    values = []
+    for _ in range(RESAMPLES):
+        rows, columns, runs = (
+            generator.integers(size, size=size) for size in (*grid.shape, by_order.shape[1])
+        )
+        values.append(_rounding_share(grid[np.ix_(rows, columns)], by_order[:, runs]))
+    low, high = np.nanquantile(values, [0.025, 0.975])
+    return f"{_rounding_share(grid, by_order):.2f} [{low:.2f}, {high:.2f}]"
+
+
+def _rounding(full: pd.DataFrame, orders: Orders, encoding: str, length: int) -> str:
+    share = _rounding_share(_grid(full, encoding, length), _by_order(orders, encoding, length))
+    return f"{share:.2f}"
+
+
+def _rounding_share(grid: Grid, by_order: Float[np.ndarray, "o s"]) -> float:
+    """Return the variance between orders of summation, relative to that between runs."""
+    within = by_order.var(axis=0, ddof=1).mean()
+    total = sum(max(0.0, c) for c in variance.components(grid, FACTORS).values())
+    return float(within / total) if total else float("nan")
+
+
+def _by_order(orders: Orders, encoding: str, length: int) -> Float[np.ndarray, "o s"]:
+    return np.array([_by_seed(order, encoding, "contiguous", length) for order in orders])
 
 
 def _shares(full: pd.DataFrame, encoding: str, length: int) -> dict[str, float]:
