@@ -73,4 +73,4 @@ lock:  # needs uv
 	$(LOCK) --upgrade --constraints requirements.lock $(STUDIES) --extra slurm --group dev --output-file requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) .cache build/site
+	rm -rf $(VENV) .cache build

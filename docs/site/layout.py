@@ -59,5 +59,11 @@ def navigation(names: set[str]) -> str:
 def toctree(names: list[str], caption: str = "") -> str:
     """Return a hidden table of contents, which only the navigation shows."""
     options = f":caption: {caption}\n" if caption else ""
-    listed = "\n".join(f"/{name}" for name in names)
+    listed = "\n".join(map(_entry, names))
     return f"\n```{{toctree}}\n:hidden:\n{options}\n{listed}\n```\n"
+
+
+def _entry(name: str) -> str:
+    """Return the line of a page: the title of a study ends in "results", its name is shorter."""
+    folder, _, short = name.rpartition("/")
+    return f"{short} </{name}>" if folder == "published" else f"/{name}"

@@ -17,6 +17,7 @@ from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
+_NAMED = re.compile(r"\[[\w./-]+\.(?:md|ipynb)\](?=\(([^)\s]+)\))")  # [suite.md](suite.md#tables)
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _INTERVAL = re.compile(r"\[(\S+), (\S+)\]")
 _KEPT = ("http://", "https://", "mailto:", "#", "/")  # / is the top of the site
@@ -55,7 +56,12 @@ class Links:
     def _prose(self, text: str, file: Path, name: str) -> str:
         # A line of a cell may end before an interval and not inside it.
         text = _INTERVAL.sub("[\\1,\N{NO-BREAK SPACE}\\2]", text)
+        # The site shows the title of a page in place of the name of its file.
+        text = _NAMED.sub(lambda link: "[]" if self._is_page(link[1], file) else link[0], text)
         return _LINK.sub(lambda link: f"]({self.target(link[1], file, name)})", text)
+
+    def _is_page(self, link: str, file: Path) -> bool:
+        return Path(os.path.normpath(file.parent / link.partition("#")[0])) in self.pages
 
     def target(self, link: str, file: Path, name: str) -> str:
         """Return the target in the site of a link of a page.

@@ -81,6 +81,15 @@ def test_a_link_that_leads_nowhere_is_refused(links):
         links.turned("[x](gide.md)", Path("docs/page.md"), "page")
 
 
+def test_a_link_with_the_name_of_a_page_shows_its_title(links):
+    table = "[table.md](table.md)"  # no page
+    turned = links.turned(table, Path("results/published/suite/page.md"), "published/suite")
+    assert turned.startswith("[table.md](source:")
+    text = "[guide.md](guide.md#longer-inputs), [the guide](guide.md)"
+    turned = links.turned(text, Path("docs/page.md"), "page")
+    assert turned == "[](guide.md#longer-inputs), [the guide](guide.md)"
+
+
 def test_an_interval_stays_on_one_line_of_its_cell(links):
     turned = links.turned("| 0.97 [0.93, 0.98] |", Path("docs/page.md"), "page")
     assert turned == "| 0.97 [0.93,\N{NO-BREAK SPACE}0.98] |"
