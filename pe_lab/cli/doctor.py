@@ -22,7 +22,7 @@ _EXTRAS = {
     "text": ("tensorflow_datasets", "text and frozen data sets"),
     "report": ("vl_convert", "the interactive page of a study"),
     "slurm": ("submitit", "the slurm launcher"),
-    "writers": ("wandb", "export to TensorBoard and W&B"),
+    "writers": ("wandb", "pe-lab export"),
 }
 
 

@@ -1,11 +1,13 @@
-"""Exports the records and curves of a study to TensorBoard or Weights & Biases.
+"""Exports a study to other tools: curves, measurements as Parquet, weights as safetensors.
 
-    pe-lab export quickstart --to=tensorboard [--out=FOLDER]
+    pe-lab export quickstart --to=tensorboard [--out=FOLDER]   # or trackio, mlflow
     pe-lab export quickstart --to=wandb [--out=FOLDER] [--online]
+    pe-lab export quickstart --to=parquet [--out=FOLDER]       # for pandas, polars, DuckDB
+    pe-lab export quickstart --to=safetensors [--out=FOLDER]   # the weights of finished runs
 
-Both formats need a library: pip install 'pe_lab[writers]'. W&B runs are written to this machine,
-and `wandb sync` uploads them; --online uploads them at once. Exit status: 0, or 2 for wrong
-arguments.
+All formats need a library: pip install 'pe_lab[writers]', and 'pe_lab[mlflow]' for MLflow. W&B
+runs are written to this machine, and `wandb sync` uploads them; --online uploads them at once.
+MLflow writes to MLFLOW_TRACKING_URI if it is set. Exit status: 0, or 2 for wrong arguments.
 """
 
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag
 from pe_lab.runs.errors import UserError
 
-FORMATS = ("tensorboard", "wandb")
+FORMATS = ("mlflow", "parquet", "safetensors", "tensorboard", "trackio", "wandb")
 
 
 @dataclass(frozen=True)
@@ -24,20 +26,48 @@ class Options:
     """Arguments of `pe-lab export`."""
 
     study: Path = argument(_studies.HELP, _studies.folder)
-    to: str | None = flag(f"the format: {' or '.join(FORMATS)}", default=None, choices=FORMATS)
+    to: str | None = flag(f"the format: {', '.join(FORMATS)}", default=None, choices=FORMATS)
     out: Path | None = flag("default: a folder in the study's folder", Path, default=None)
     online: bool = flag("upload the runs to W&B's server at once")
 
 
 def run(options: Options) -> int:
     if not options.to:
-        raise UserError("Which format? Give --to=tensorboard or --to=wandb.")
+        raise UserError(f"Which format? Give --to, one of {', '.join(FORMATS)}.")
     if options.online and options.to != "wandb":
         raise UserError("--online needs --to=wandb.")
-    from pe_lab.results import writers
-
     out = options.out or options.study / options.to
-    more: dict[str, Any] = {"online": True} if options.online else {}
-    number = writers.export(options.study, options.to, out, **more)
+    number = _export(options, options.to, out)
     print(f"{number} runs: {out}")
     return 0
+
+
+def _export(options: Options, to: str, out: Path) -> int:
+    """Export the study and return the number of its runs."""
+    if to == "parquet":
+        return _to_parquet(options.study, out)
+    if to == "safetensors":
+        from pe_lab.inspection.trained import weights  # imports JAX
+
+        return weights.write(options.study, out)
+    from pe_lab.results import writers
+
+    more: dict[str, Any] = {"online": True} if options.online else {}
+    return writers.export(options.study, to, out, **more)
+
+
+def _to_parquet(study: Path, out: Path) -> int:
+    """Write the tables of pe_lab.results.frame."""
+    from pe_lab.results import frame
+
+    runs = frame.read_runs(study)
+    tables = {"runs": runs, "measurements": frame.read(study), "curves": frame.read_curves(study)}
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        for name, table in tables.items():
+            table.to_parquet(out / f"{name}.parquet", index=False)
+    except ImportError as e:
+        raise UserError(
+            "Parquet needs pyarrow, which is not installed: pip install 'pe_lab[writers]'."
+        ) from e
+    return len(runs)

@@ -1,9 +1,11 @@
-"""Export of records and curves to TensorBoard and to Weights & Biases.
+"""Export of records and curves to TensorBoard, Weights & Biases, Trackio and MLflow.
 
-A writer takes one run. Both libraries are optional and imported on use.
+A writer takes one run. All libraries are optional and imported on use.
 """
 
 import importlib
+import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -80,14 +82,87 @@ class WandB:
         self.run.finish()
 
 
-WRITERS: dict[str, Callable[..., Writer]] = {"tensorboard": TensorBoard, "wandb": WandB}
+class Trackio:
+    """A run of Trackio in the group of its variant, in its database in `out`."""
+
+    def __init__(self, out: Path, study: str, label: str, record: JsonObject):
+        # The library reads the folder when it is imported.
+        os.environ["TRACKIO_DIR"] = str(out.absolute())
+        library = _library("trackio", "Trackio")
+        self.run = library.init(
+            project=study,
+            name=f"{label} {record['run_id']}",
+            group=label,
+            config=record["config"],
+            auto_log_cpu=False,
+            auto_log_gpu=False,
+        )
+
+    def curve(self, step: int, values: Mapping[str, float]) -> None:
+        self.run.log(dict(values), step=step)
+
+    def by_length(self, name: str, values: Mapping[int, float]) -> None:
+        for length, value in values.items():
+            self.run.log({f"{name} by length": value}, step=length)
+
+    def close(self) -> None:
+        self.run.finish()
+
+
+class MLflow:
+    """A run of MLflow, in a database in `out`, or at MLFLOW_TRACKING_URI if it is set."""
+
+    def __init__(self, out: Path, study: str, label: str, record: JsonObject):
+        library = _library("mlflow", "MLflow", extra="mlflow")
+        place = os.environ.get("MLFLOW_TRACKING_URI")
+        if not place:
+            out.mkdir(parents=True, exist_ok=True)
+            place = f"sqlite:///{out.absolute()}/mlflow.db"
+        self.client = library.MlflowClient(tracking_uri=place)
+        experiment = self.client.get_experiment_by_name(study)
+        identity = experiment.experiment_id if experiment else self.client.create_experiment(study)
+        tags = {"variant": label, "pe_lab_run_id": record["run_id"]}
+        run = self.client.create_run(identity, run_name=f"{label} {record['run_id']}", tags=tags)
+        self.run_id = run.info.run_id
+        self.metric = library.entities.Metric
+        self.metrics: list[Any] = []  # written together, because each writing takes long
+        parameters = [
+            library.entities.Param(group, str(values)[:_LONGEST_PARAMETER])
+            for group, values in record["config"].items()
+        ]
+        self.client.log_batch(self.run_id, params=parameters)
+
+    def curve(self, step: int, values: Mapping[str, float]) -> None:
+        for name, value in values.items():
+            # Names of MLflow have no brackets.
+            plain = re.sub(r"[^\w\-. /:]", "_", name)
+            self.metrics.append(self.metric(plain, value, timestamp=0, step=step))
+
+    def by_length(self, name: str, values: Mapping[int, float]) -> None:
+        for length, value in values.items():
+            self.curve(length, {f"{name} by length": value})
+
+    def close(self) -> None:
+        for first in range(0, len(self.metrics), _MOST_METRICS):
+            self.client.log_batch(self.run_id, metrics=self.metrics[first : first + _MOST_METRICS])
+        self.client.set_terminated(self.run_id)
+
+
+_LONGEST_PARAMETER = 6000  # characters that MLflow stores
+_MOST_METRICS = 1000  # of a batch
+WRITERS: dict[str, Callable[..., Writer]] = {
+    "mlflow": MLflow,
+    "tensorboard": TensorBoard,
+    "trackio": Trackio,
+    "wandb": WandB,
+}
 
 
 def export(folder: Path, to: str, out: Path, **options: Any) -> int:
     """Write every run of a study that has a curve.
 
     Args:
-      to: "tensorboard" or "wandb".
+      to: the name of a writer.
       out: the folder that the writer writes to.
 
     Returns:
@@ -140,9 +215,9 @@ def write(writer: Writer, record: JsonObject) -> None:
     writer.close()
 
 
-def _library(name: str, tool: str) -> Any:
+def _library(name: str, tool: str, extra: str = "writers") -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as e:
-        command = "pip install 'pe_lab[writers]'"
+        command = f"pip install 'pe_lab[{extra}]'"
         raise UserError(f"{tool} needs {name}, which is not installed: {command}.") from e

@@ -1,13 +1,16 @@
 """Records and curves in TensorBoard and W&B, with their libraries where they are installed, and with fakes."""
 
 import os
+import re
 import sys
 import types
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from pe_lab.results import writers
+from pe_lab import cli
+from pe_lab.results import frame, writers
 from pe_lab.runs import record_rows, records
 from pe_lab.runs.errors import UserError
 from tests.experiments.entry_points import ROOT, call
@@ -95,6 +98,81 @@ def test_wandb_is_offline_unless_asked(monkeypatch, tmp_path, record):
     ]
 
 
+def test_trackio_receives_the_curve_and_each_length_in_a_folder_of_its_own(
+    monkeypatch, tmp_path, record
+):
+    logged, given = [], []
+    run = types.SimpleNamespace(
+        log=lambda values, step: logged.append((step, values)), finish=lambda: logged.append(None)
+    )
+
+    def init(**arguments):
+        given.append((os.environ["TRACKIO_DIR"], arguments))
+        return run
+
+    monkeypatch.setenv("TRACKIO_DIR", "before")
+    monkeypatch.setitem(sys.modules, "trackio", types.SimpleNamespace(init=init))
+    writers.write(writers.Trackio(tmp_path, "quickstart", "rope", record), record)
+    ((folder, arguments),) = given
+    assert (folder, arguments["project"], arguments["group"]) == (
+        str(tmp_path),
+        "quickstart",
+        "rope",
+    )
+    steps = [point["step"] for point in record["curve"]]
+    assert [step for step, _ in logged[: len(steps)]] == steps
+    at_8 = record_rows.value(record, "test", 8, 0, "exact_match")
+    assert (8, {"test/exact_match by length": at_8}) in logged
+    assert logged[-1] is None
+
+
+def test_mlflow_receives_names_that_it_allows(monkeypatch, tmp_path, record):
+    calls = []
+
+    class Client:
+        def __init__(self, tracking_uri):
+            calls.append(("uri", tracking_uri))
+
+        def get_experiment_by_name(self, name):
+            return None
+
+        def create_experiment(self, name):
+            return "7"
+
+        def create_run(self, experiment, run_name, tags):
+            calls.append(("run", experiment, tags["pe_lab_run_id"]))
+            return types.SimpleNamespace(info=types.SimpleNamespace(run_id="r"))
+
+        def log_batch(self, run_id, metrics=(), params=()):
+            calls.extend(("param", name) for name in params)
+            calls.extend(("metric", key, step) for key, step in metrics)
+
+        def set_terminated(self, run_id):
+            calls.append(("end", run_id))
+
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    entities = types.SimpleNamespace(
+        Metric=lambda key, value, timestamp, step: (key, step), Param=lambda key, value: key
+    )
+    library = types.SimpleNamespace(MlflowClient=Client, entities=entities)
+    monkeypatch.setitem(sys.modules, "mlflow", library)
+    writers.write(writers.MLflow(tmp_path, "quickstart", "rope", record), record)
+    assert calls[:2] == [("uri", f"sqlite:///{tmp_path}/mlflow.db"), ("run", "7", record["run_id"])]
+    assert ("param", "model") in calls
+    assert ("metric", "test/exact_match by length", 8) in calls
+    names = [call[1] for call in calls if call[0] == "metric"]
+    assert "rms_embedding_ over rms_token_/0" in names
+    assert all(re.fullmatch(r"[\w\-. /:]+", name) for name in names)
+    assert calls[-1] == ("end", "r")
+
+
+def test_parquet_has_the_tables_of_the_frame(tmp_path):
+    assert cli.run(["export", str(STUDY), "--to=parquet", f"--out={tmp_path}"]) == 0
+    for name, read in (("runs", frame.read_runs), ("measurements", frame.read)):
+        pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / f"{name}.parquet"), read(STUDY))
+    assert len(pd.read_parquet(tmp_path / "curves.parquet")) == len(frame.read_curves(STUDY))
+
+
 def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, tmp_path):
     with pytest.raises(
         UserError, match=r"^--to has no 'tensorbord'\. Did you mean 'tensorboard'\?"
@@ -113,7 +191,14 @@ def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, t
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["results/x"], "Which format? Give --to=tensorboard or --to=wandb."),
+        (
+            ["results/x"],
+            "Which format? Give --to, one of mlflow, parquet, safetensors, tensorboard, trackio, wandb.",
+        ),
+        (
+            ["results/x", "--to=parket"],
+            "pe-lab export: --to has no 'parket'. Did you mean 'parquet'?",
+        ),
         (["results/nowhere", "--to=wandb"], "There is no study in results/nowhere"),
         (
             ["results/x", "--to=tensorboard", "--online"],
@@ -130,7 +215,12 @@ def test_what_the_command_refuses(arguments, sentence):
 @pytest.mark.peers
 @pytest.mark.parametrize(
     ("to", "written"),
-    [("tensorboard", "*/events.out.tfevents.*"), ("wandb", "wandb/offline-run-*/*.wandb")],
+    [
+        ("mlflow", "mlflow.db"),
+        ("tensorboard", "*/events.out.tfevents.*"),
+        ("trackio", "*.db"),
+        ("wandb", "wandb/offline-run-*/*.wandb"),
+    ],
 )
 def test_the_libraries_themselves_write_a_file_a_run(tmp_path, to, written):
     number = writers.export(STUDY, to, Path(tmp_path))
