@@ -1,14 +1,20 @@
 """Copies a study's records, tables and plots to results/published, where they are committed.
 
     python -m experiments.publish quickstart [--relative] [--allow-dirty] [--replace]
+    python -m experiments.publish mine.zip    # a row of `pe-lab suite --bundle`
 
 --relative draws lengths as multiples of the training length. Runs of code that was not committed
 are refused unless --allow-dirty is given, and a study that lacks some of the published runs unless
 --replace is given.
 README.md there is never touched: `python -m docs.build` writes it from README.md.jinja.
+
+A row is copied to results/published/suite_rows after its digests and settings are checked. Its
+class is not imported. `python -m docs.build` then adds the row to the table that pe_lab ships.
 """
 
+import shutil
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,38 +22,32 @@ from pe_lab import cli
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag
 from pe_lab.results import plots, results, tables
+from pe_lab.results import suite as table_of_suite
 from pe_lab.results.plots.pictures import Options as PictureOptions
 from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError
-from pe_lab.sweeps import changed_code
+from pe_lab.studies import suite
+from pe_lab.sweeps import bundles, changed_code
+
+ROWS = Path("results/published/suite_rows")
 
 
 @dataclass(frozen=True)
 class Options:
     """Arguments of `python -m experiments.publish`."""
 
-    study: Path = argument(_studies.HELP, _studies.folder)
+    study: Path = argument(f"{_studies.HELP}, or a row as FILE.zip", lambda text: _source(text))
     relative: bool = flag("draw lengths as multiples of the training length")
     allow_dirty: bool = flag("publish runs of code that was not committed")
     replace: bool = flag("replace a published study that has other runs")
 
 
 def run(options: Options) -> int:
+    if options.study.suffix == ".zip":
+        return _publish_row(options.study, options)
     folder = options.study
     study = results.load(folder)
-    if not study.finished:
-        raise UserError(f"{folder} has no finished run to publish.")
-    dirty = [r["run_id"] for r in study.records if r["provenance"].get("dirty")]
-    if dirty and not options.allow_dirty:
-        raise UserError(
-            f"{len(dirty)} run{'s' * (len(dirty) > 1)} in {folder}, such as {dirty[0]}, used code "
-            "that was not committed: sweep again from a clean checkout, or give --allow_dirty."
-        )
-    if study.missing:
-        raise UserError(
-            f"{folder} lacks the records of {study.missing} runs: sweep again, so that none is "
-            f"left out."
-        )
+    _check(folder, study, options)
     target = Path("results/published") / study.name
     if target.resolve() == folder.resolve():
         raise UserError(f"{folder} is the published study: give the folder that was trained.")
@@ -67,6 +67,53 @@ def run(options: Options) -> int:
         f"{target}/README.md.jinja"
     )
     return 0
+
+
+def _source(text: str) -> Path:
+    return Path(text) if text.endswith(".zip") else _studies.folder(text)
+
+
+def _publish_row(file: Path, options: Options) -> int:
+    """Publish a row of the suite that `pe-lab suite --bundle` has written."""
+    from pe_lab.cli import _suite
+
+    with tempfile.TemporaryDirectory() as unpacked:
+        folder = Path(unpacked)
+        label = bundles.unpack(file, folder)
+        study = results.load(folder)
+        _check(file, study, options)
+        protocol = _suite.protocol(suite.FULL)
+        rows = table_of_suite.merged([folder], protocol)
+        if rows.left_out:
+            raise UserError(f"{file} has other settings than the suite: {rows.left_out[0]}")
+        fewest = min(len(variant.runs) for variant in rows.results.variants)
+        if fewest < protocol.seeds:
+            raise UserError(f"{file} has {fewest} seeds of a task, and a row has {protocol.seeds}.")
+        target = ROWS / _suite.folder_name(label)
+        if target.exists() and not options.replace:
+            raise UserError(f"{target} exists: give --replace to replace the published row.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(folder, target)
+    print(f"published the row of {label} in {target}; python -m docs.build adds it to the table")
+    return 0
+
+
+def _check(place: Path, study: results.Results, options: Options) -> None:
+    """Check that a study is complete, and trained from committed code."""
+    if not study.finished:
+        raise UserError(f"{place} has no finished run to publish.")
+    dirty = [r["run_id"] for r in study.records if r["provenance"].get("dirty")]
+    if dirty and not options.allow_dirty:
+        raise UserError(
+            f"{len(dirty)} run{'s' * (len(dirty) > 1)} in {place}, such as {dirty[0]}, used code "
+            "that was not committed: sweep again from a clean checkout, or give --allow_dirty."
+        )
+    if study.missing:
+        raise UserError(
+            f"{place} lacks the records of {study.missing} runs: sweep again, so that none is "
+            f"left out."
+        )
 
 
 def _check_published(target: Path, study: results.Results) -> None:

@@ -5,7 +5,10 @@ no curve, which makes them a third as large as the published ones.
 """
 
 import json
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pe_lab.results import suite as suite_tables
 from pe_lab.runs import records
@@ -13,6 +16,7 @@ from pe_lab.runs.record_schema import JsonObject
 from pe_lab.studies import suite
 
 PUBLISHED = Path("results/published/suite")
+ADDED = Path("results/published/suite_rows")  # rows of others, one folder a row
 COSTS = Path("results/published/encoding_costs/costs.json")
 FOLDER = Path("pe_lab/studies") / suite.ROWS.name
 
@@ -21,29 +25,61 @@ def write(root: Path) -> None:
     """Write the rows below `root`, unless they are those of the published records."""
     if not is_stale(root):
         return
-    folder = root / FOLDER
-    folder.mkdir(exist_ok=True)
-    published = records.read_all(root / PUBLISHED)
-    records.write_archive(folder, map(_shortened, published.values()))
-    (folder / "study.json").write_bytes((root / PUBLISHED / "study.json").read_bytes())
-    records.write_json(folder / suite_tables.COST, _costs(root))
+    shutil.rmtree(root / FOLDER, ignore_errors=True)
+    for published, folder in _folders(root).items():
+        folder.mkdir(parents=True)
+        for name, content in _plain_files(root, published).items():
+            (folder / name).write_bytes(content)
+        records.write_archive(folder, _records(published).values())
     print(f"wrote {FOLDER}")
 
 
 def is_stale(root: Path) -> bool:
-    """Return whether the rows below `root` differ from those of the published records."""
-    published, folder = root / PUBLISHED, root / FOLDER
-    if not (published / "study.json").exists():
+    """Return whether the rows below `root` differ from those of the published records.
+
+    Records of an older version are as good as those of this one.
+    """
+    if not (root / PUBLISHED / "study.json").exists():
         return False
-    if not (folder / "study.json").exists():
+    folders = _folders(root)
+    shipped = {file.parent for file in (root / FOLDER).rglob("study.json")}
+    if shipped != set(folders.values()):
         return True
-    if (folder / "study.json").read_bytes() != (published / "study.json").read_bytes():
-        return True
-    if json.loads((folder / suite_tables.COST).read_text(encoding="utf-8")) != _costs(root):
-        return True
-    expected = records.read_all(published)
-    shipped = records.read_all(folder)
-    return shipped != {run_id: _shortened(expected[run_id]) for run_id in expected}
+    for published, folder in folders.items():
+        for name, content in _plain_files(root, published).items():
+            if not (folder / name).exists() or (folder / name).read_bytes() != content:
+                return True
+        if _contents(records.read_all(folder)) != _contents(_records(published)):
+            return True
+    return False
+
+
+def _folders(root: Path) -> dict[Path, Path]:
+    """Return the folder of each published study that ships, with the one that ships."""
+    folders = {root / PUBLISHED: root / FOLDER}
+    for study in sorted((root / ADDED).glob("*/study.json")):
+        folders[study.parent] = root / FOLDER / study.parent.name
+    return folders
+
+
+def _plain_files(root: Path, published: Path) -> dict[str, bytes]:
+    """Return the files of a study that are not its records."""
+    contents = {"study.json": (published / "study.json").read_bytes()}
+    if published == root / PUBLISHED:
+        contents[suite_tables.COST] = (json.dumps(_costs(root), indent=1) + "\n").encode()
+    elif (published / suite_tables.COST).exists():
+        contents[suite_tables.COST] = (published / suite_tables.COST).read_bytes()
+    return contents
+
+
+def _contents(by_id: Mapping[str, Any]) -> list[JsonObject]:
+    """Return the contents of records. Their digests are of the version that wrote them."""
+    return [{**record, "digest": ""} for record in by_id.values()]
+
+
+def _records(published: Path) -> dict[str, JsonObject]:
+    by_id = records.read_all(published)
+    return {run_id: _shortened(record) for run_id, record in by_id.items()}
 
 
 def _shortened(record: records.Record) -> JsonObject:

@@ -16,18 +16,25 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
 from pe_lab.studies import suite
 from pe_lab.studies.suite import Form
-from pe_lab.sweeps import design_checks, stages, step_time, study, tuning
+from pe_lab.sweeps import bundles, design_checks, stages, step_time, study, tuning
 from pe_lab.sweeps.stages import Failures, Mode
 
 Encodings = tuple[dict[str, Any], ...]  # of one row
 _COST_STEPS = 15  # timed steps of an encoding, each in turn with steps of nope
 
 
-def run(form: Form, rows: Mapping[str, Encodings], folder: Path, mode: Mode) -> int:
+def run(
+    form: Form,
+    rows: Mapping[str, Encodings],
+    folder: Path,
+    mode: Mode,
+    bundle: Path | None = None,
+) -> int:
     """Train the missing runs of rows, print the table of all rows and return the exit status.
 
     Args:
       rows: the encodings of each row that is to be trained, by its label.
+      bundle: the archive that is written of the only row.
     """
     # This process must not take an accelerator from its workers. It also measures costs, and the
     # published ones are of a CPU.
@@ -46,7 +53,15 @@ def run(form: Form, rows: Mapping[str, Encodings], folder: Path, mode: Mode) -> 
             folder.rmdir()  # planning made it, unless it has files
     else:
         _show(form, folder)
+        if bundle:
+            _write_bundle(rows, folder, bundle)
     return _training.report(failed)
+
+
+def _write_bundle(rows: Mapping[str, Encodings], folder: Path, file: Path) -> None:
+    (label,) = rows
+    bundles.write(folder / folder_name(label), label, file)
+    print(f"bundle   {file}")
 
 
 def folder_name(label: str) -> str:
@@ -87,7 +102,9 @@ def _train(
     values = suite.get_config(form.smoke).to_dict()
     tune = tuning.read(form.tune)
     first = study.expand(form.name, values, tuning.first_points(points, tune), folder)
-    published = records.read_all(suite.ROWS)
+    published: set[str] = set()
+    for row in suite.row_folders():
+        published |= records.read_all(row).keys()
     if all(each.run_id in published for each in first.runs):
         mode.note(f"{label}: its row is published, so nothing is trained.")
         return {}
@@ -95,7 +112,7 @@ def _train(
     analysis = {key: value for key, value in suite.analysis().items() if key != "contrasts"}
     request = stages.Request(form.name, values, points, folder, analysis, tune)
     failed = stages.train(request, mode)
-    is_known = label in table_of_suite.step_times([suite.ROWS, folder])
+    is_known = label in table_of_suite.step_times([*suite.row_folders(), folder])
     if failed is not None and form is suite.FULL and not is_known:
         _measure_cost(label, encodings, folder / table_of_suite.COST)
     return failed
@@ -114,10 +131,10 @@ def _show(form: Form, folder: Path) -> None:
     """Print the tables of the published rows and of the rows in a folder, and write them there."""
     rows = sorted(file.parent for file in folder.glob("*/study.json"))
     if not form.smoke:
-        rows.insert(0, suite.ROWS)
+        rows = [*suite.row_folders(), *rows]
     if not rows:
         raise UserError("There is no row yet: name one, as in mine=my_package.mine:Mine.")
-    page = table_of_suite.page(rows, _protocol(form), form.remark)
+    page = table_of_suite.page(rows, protocol(form), form.remark)
     folder.mkdir(parents=True, exist_ok=True)
     markdown, latex = folder / "all_rows.md", folder / "all_rows.tex"
     files.write_text(markdown, f"{page.markdown}\n")
@@ -125,7 +142,7 @@ def _show(form: Form, folder: Path) -> None:
     print(f"\n{page.markdown}\n\ntables   {markdown}, {latex}")
 
 
-def _protocol(form: Form) -> SuiteProtocol:
+def protocol(form: Form) -> SuiteProtocol:
     """Return the settings of a form's runs as they would be trained now."""
     values = suite.get_config(form.smoke).to_dict()
     points = suite.points([(dict(name="nope"),)], form)

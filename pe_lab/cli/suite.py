@@ -3,13 +3,15 @@
     pe-lab suite my_package.mine:Mine --quick
     pe-lab suite 'rope(base=5e5) + alibi' 'mine=my_package.mine:Mine(size=4)'
     pe-lab suite    # prints the table of the rows that exist
+    pe-lab suite mine=my_package.mine:Mine --bundle=mine.zip
 
 An encoding may have a label, LABEL=ENCODING. The budgets are set for 40 minutes an encoding on two
 cores, and for 6 minutes with --quick: three tasks and three seeds, in a table of their own. The
 runs of an encoding are in results/suite/NAME, or in FOLDER/NAME with --results=FOLDER. Finished
 runs are not trained again. The tables are also written there, to all_rows.md and all_rows.tex.
-docs/suite.md says what the suite can tell. Exit status: 0; 1 if a run failed; 2 for wrong
-arguments.
+--bundle also writes a complete row, with its records and the file of its class, as one archive for
+the published table. docs/suite.md says what the suite can tell. Exit status: 0; 1 if a run failed;
+2 for wrong arguments.
 """
 
 from collections.abc import Sequence
@@ -31,6 +33,7 @@ class Options:
     quick: bool = flag("three tasks and three seeds, in a table of their own")
     smoke: bool = flag("a tiny form, which only shows that everything works")
     results: Path | None = flag("folder of the rows; default: results/suite", Path, default=None)
+    bundle: Path | None = flag("an archive of the row, FILE.zip", Path, default=None)
     workers: int | None = flag(_training.WORKERS, whole_number(1), default=None)
     dry_run: bool = flag(_training.DRY_RUN)
     write_groups: bool = flag(_training.WRITE_GROUPS)
@@ -46,7 +49,9 @@ def run(options: Options) -> int:
     form = suite.QUICK if options.quick else suite.FULL
     form = suite.SMOKE if options.smoke else form
     folder = options.results or Path("results") / form.name
+    if options.bundle and (len(rows) != 1 or only_prints or options.quick):
+        raise UserError("--bundle is for one row, without --quick, --dry-run and --write-groups.")
     from pe_lab.cli import _suite  # imports JAX
 
     mode = _suite.Mode(options.workers, options.dry_run, options.write_groups)
-    return _suite.run(form, rows, folder, mode)
+    return _suite.run(form, rows, folder, mode, options.bundle)

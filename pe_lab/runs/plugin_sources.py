@@ -23,7 +23,7 @@ def source_digest(family: str, name: str) -> str | None:
             folder = Path(__file__).parents[1] / family.replace(".", "/")
             files = _with_private_files(folder / f"{name}.py")
         else:
-            file = _file_of_class(family, name)
+            file = file_of_class(family, name)
             if file is None:
                 return None
             files = [file]
@@ -33,7 +33,7 @@ def source_digest(family: str, name: str) -> str | None:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def _file_of_class(family: str, name: str) -> Path | None:
+def file_of_class(family: str, name: str) -> Path | None:
     """Return the file that defines "package.module:Class".
 
     The class is imported only if its module has it from another file.

@@ -187,8 +187,15 @@ def exist(folder: Path) -> bool:
     return (folder / "records").is_dir() or (folder / ARCHIVE).exists()
 
 
-def write_archive(folder: Path, records: Iterable[JsonObject]) -> Path:
-    """Write records into one compressed file atomically, sorted by run id.
+def write_archive(folder: Path, records: Iterable[JsonObject | Record]) -> Path:
+    """Write records into one compressed file atomically."""
+    path = folder / ARCHIVE
+    files.write_bytes(path, archive(records))
+    return path
+
+
+def archive(records: Iterable[JsonObject | Record]) -> bytes:
+    """Return the content of a file with all records, sorted by run id.
 
     The same records give the same bytes: the file holds no time and no name.
     """
@@ -197,9 +204,7 @@ def write_archive(folder: Path, records: Iterable[JsonObject]) -> Path:
     ordered = sorted(complete, key=lambda record: record["run_id"])
     lines = [json.dumps(record, separators=(",", ":"), allow_nan=False) for record in ordered]
     content = "".join(line + "\n" for line in lines).encode()
-    path = folder / ARCHIVE
-    files.write_bytes(path, gzip.compress(content, compresslevel=9, mtime=0))
-    return path
+    return gzip.compress(content, compresslevel=9, mtime=0)
 
 
 def _read_archive(path: Path) -> dict[str, Record]:

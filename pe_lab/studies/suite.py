@@ -30,6 +30,11 @@ TASKS = {  # with the longest example of training, in the task's unit, and the s
 }
 
 
+def row_folders():
+    """The folders of the published rows: those of pe_lab, and those that others have added."""
+    return [ROWS, *sorted(file.parent for file in ROWS.glob("*/study.json"))]
+
+
 @dataclass(frozen=True)
 class Form:
     """A form of the suite: the name of its studies, its tasks, seeds and tuning."""

@@ -1,0 +1,126 @@
+"""A row of the suite as one archive: its study, its records, and the files of its classes.
+
+    manifest.json       the label, the version of pe_lab, and the sha256 of every other file
+    study.json          as in a results folder
+    records.jsonl.gz    all records, which hold their provenance
+    cost.json           the time of a step, if it was measured
+    sources/*.py        the file of each class that is not of pe_lab
+
+Nothing of an archive is imported. The digests guard against accidents: who sends an archive can
+write them anew.
+"""
+
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pe_lab
+from pe_lab.runs import files, plugin_sources, records
+from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.record_schema import JsonObject, Record
+
+SCHEMA_VERSION = 1
+_MANIFEST = "manifest.json"
+_STUDY, _COST = "study.json", "cost.json"
+_SOURCE = re.compile(r"sources/[\w.]+\.py")
+_MOST_BYTES = 100_000_000  # of all files; a row has about half a megabyte
+_TIME = (1980, 1, 1, 0, 0, 0)  # the same content gives the same archive
+
+
+def write(folder: Path, label: str, file: Path) -> None:
+    """Write the study of a results folder to an archive.
+
+    Raises:
+      UserError: a class has changed since the training, or its file is gone.
+    """
+    of_runs = records.read_all(folder)
+    content = {_STUDY: (folder / _STUDY).read_bytes()}
+    if (folder / _COST).exists():
+        content[_COST] = (folder / _COST).read_bytes()
+    content[records.ARCHIVE] = records.archive(of_runs.values())
+    for name, digest in _classes(of_runs.values()).items():
+        content[_source_name(name)] = _source(name, digest)
+    manifest = {
+        "schema_version": SCHEMA_VERSION,
+        "label": label,
+        "pe_lab": pe_lab.__version__,
+        "files": {name: _sha256(data) for name, data in content.items()},
+    }
+    content[_MANIFEST] = json.dumps(manifest, indent=1).encode()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(content.items()):
+            archive.writestr(zipfile.ZipInfo(name, _TIME), data, zipfile.ZIP_DEFLATED)
+
+
+def unpack(file: Path, folder: Path) -> str:
+    """Unpack an archive into an empty folder, check its digests, and return its label.
+
+    Raises:
+      UserError: it is no archive of a row, or a file is not the one that was packed.
+    """
+    try:
+        content = _content(file)
+        manifest = files.object_of(content.pop(_MANIFEST))
+        version, label, digests = (manifest[key] for key in ("schema_version", "label", "files"))
+    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as e:
+        raise UserError(f"{file} is no archive of `pe-lab suite --bundle` ({one_line(e)}).") from e
+    if version != SCHEMA_VERSION:
+        raise UserError(f"{file} has schema_version {version}; this pe_lab reads {SCHEMA_VERSION}.")
+    if {name: _sha256(data) for name, data in content.items()} != digests:
+        raise UserError(f"{file} is damaged: a file in it does not match its digest.")
+    for name, data in content.items():
+        files.write_bytes(folder / name, data)
+    for name, digest in _classes(records.read_all(folder).values()).items():
+        source = content.get(_source_name(name))
+        if source is None or _sha256(source)[: len(digest)] != digest:
+            raise UserError(f"{file} lacks the file of {name} with which its runs were trained.")
+    return str(label)
+
+
+def _content(file: Path) -> dict[str, bytes]:
+    """Return the files of an archive by name.
+
+    Raises:
+      ValueError: it has other files than those of a row, or they are too large.
+    """
+    with zipfile.ZipFile(file) as archive:
+        if sum(each.file_size for each in archive.infolist()) > _MOST_BYTES:
+            raise ValueError(f"its files have more than {_MOST_BYTES:,} bytes")
+        names = archive.namelist()
+        known = {_MANIFEST, _STUDY, _COST, records.ARCHIVE}
+        others = [name for name in names if name not in known and not _SOURCE.fullmatch(name)]
+        if others:
+            raise ValueError(f"it has a file {others[0]!r}")
+        return {name: archive.read(name) for name in names}
+
+
+def _classes(of_runs: Iterable[Record]) -> dict[str, str]:
+    """Return the digests of classes of other packages, by "encodings/package.module:Class"."""
+    digests: dict[str, str] = {}
+    for record in of_runs:
+        sources: JsonObject = record["provenance"]["sources"] or {}
+        digests |= {name: digest for name, digest in sources.items() if ":" in name and digest}
+    return digests
+
+
+def _source(name: str, digest: str) -> bytes:
+    """Return the file of a class, which must be the one of the training."""
+    family, _, path = name.partition("/")
+    if plugin_sources.source_digest(family, path) != digest:
+        raise UserError(
+            f"The file of {path} is gone or has changed since the runs were trained: restore it."
+        )
+    file = plugin_sources.file_of_class(family, path)
+    assert file is not None  # it has a digest
+    return file.read_bytes()
+
+
+def _source_name(name: str) -> str:
+    return f"sources/{name.partition('/')[2].replace(':', '.')}.py"
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

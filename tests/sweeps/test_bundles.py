@@ -1,0 +1,161 @@
+"""A row of the suite as one archive, and its publication."""
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from experiments import publish
+from pe_lab.runs import records, study_files
+from pe_lab.runs.errors import UserError
+from pe_lab.studies import suite
+from pe_lab.sweeps import bundles
+from tests.results.fake_study import point, record, write_study
+
+ROOT = Path(__file__).parents[2]
+CLASS = "from pe_lab.encodings import ALiBi\n\nclass Mine(ALiBi):\n    pass\n"
+
+
+@pytest.fixture
+def row(tmp_path, monkeypatch):
+    """A study of one run of a class of another package, and the file of the class."""
+    source = tmp_path / "row_module.py"
+    source.write_text(CLASS, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    digest = hashlib.sha256(CLASS.encode()).hexdigest()[:16]
+    sources = {"encodings/row_module:Mine": digest, "tasks/copy": "0" * 16}
+    run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": {"sources": sources}}
+    return write_study(tmp_path / "row", (point("mine", 0), run)), source
+
+
+def rewritten(file, changes):
+    """An archive with other files; None removes one."""
+    with zipfile.ZipFile(file) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()} | changes
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in content.items():
+            if data is not None:
+                archive.writestr(name, data)
+    file.write_bytes(buffer.getvalue())
+
+
+def with_digests(file, changes):
+    """The same, with a manifest that fits."""
+    with zipfile.ZipFile(file) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+    for name, data in changes.items():
+        manifest["files"].pop(name, None)
+        if data is not None:
+            manifest["files"][name] = hashlib.sha256(data).hexdigest()
+    rewritten(file, {**changes, "manifest.json": json.dumps(manifest)})
+
+
+def test_an_archive_has_the_study_the_records_and_the_class(row, tmp_path):
+    folder, _ = row
+    file, out = tmp_path / "mine.zip", tmp_path / "out"
+    bundles.write(folder, "mine", file)
+    assert bundles.unpack(file, out) == "mine"
+    assert study_files.read(out) == study_files.read(folder)
+    assert records.read_all(out)["r0"]["rows"] == records.read_all(folder)["r0"]["rows"]
+    assert (out / "sources" / "row_module.Mine.py").read_text(encoding="utf-8") == CLASS
+    again = tmp_path / "again.zip"
+    bundles.write(folder, "mine", again)
+    assert again.read_bytes() == file.read_bytes()
+
+
+def test_a_class_that_has_changed_since_the_training_is_not_packed(row, tmp_path):
+    folder, source = row
+    source.write_text(CLASS + "# another\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"^The file of row_module:Mine is gone or has changed"):
+        bundles.write(folder, "mine", tmp_path / "mine.zip")
+    assert not (tmp_path / "mine.zip").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "changes", "sentence"),
+    [
+        (rewritten, {"study.json": b"{}"}, "is damaged: a file in it does not match its digest"),
+        (rewritten, {"sources/row_module.Mine.py": None}, "is damaged: a file in it does not"),
+        (with_digests, {"sources/row_module.Mine.py": None}, "lacks the file of encodings/row_mod"),
+        (with_digests, {"sources/row_module.Mine.py": b"pass"}, "lacks the file of encodings/row_"),
+        (rewritten, {"../evil.py": b"pass"}, "is no archive of `pe-lab suite --bundle` (it has a"),
+        (rewritten, {"manifest.json": None}, "is no archive of `pe-lab suite --bundle` ("),
+        (rewritten, {"manifest.json": b"[]"}, "is no archive of `pe-lab suite --bundle` ("),
+        (
+            rewritten,
+            {"manifest.json": b'{"schema_version": 2, "label": "", "files": {}}'},
+            "has schema_version 2; this pe_lab reads 1.",
+        ),
+    ],
+)
+def test_an_archive_with_other_files_is_refused(row, tmp_path, change, changes, sentence):
+    file = tmp_path / "mine.zip"
+    bundles.write(row[0], "mine", file)
+    change(file, changes)
+    with pytest.raises(UserError) as raised:
+        bundles.unpack(file, tmp_path / "out")
+    assert str(raised.value).startswith(f"{file} {sentence}")
+
+
+def test_what_is_no_archive_is_refused(tmp_path):
+    (tmp_path / "mine.zip").write_text("no", encoding="utf-8")
+    for name in ("mine.zip", "nowhere.zip"):
+        with pytest.raises(UserError, match=r"is no archive of `pe-lab suite --bundle` \("):
+            bundles.unpack(tmp_path / name, tmp_path / "out")
+
+
+def published_row(folder, *, seeds=10, changed=False):
+    """A row like one of the published table."""
+    published = ROOT / "results" / "published" / "suite"
+    study = study_files.read(published)
+    entries = [
+        (labels | {"model.encodings": "mine"}, run_id)
+        for labels, run_id in study.entries
+        if labels["model.encodings"] == "rope" and int(labels["seed"]) < seeds
+    ]
+    by_id = records.read_all(published)
+    of_row = [by_id[run_id] for _, run_id in entries]
+    for run in of_row if changed else []:
+        run["config"]["train"]["batch_size"] = 64
+        run["digest"] = records.digest(run)
+    analysis = {key: value for key, value in study.analysis.items() if key != "contrasts"}
+    folder.mkdir()
+    records.write_archive(folder, of_row)
+    study_files.write(folder, study.name, entries, analysis)
+    return folder
+
+
+@pytest.mark.slow
+def test_a_row_is_published_once_and_ships_with_the_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bundles.write(published_row(tmp_path / "row"), "my row", tmp_path / "mine.zip")
+    options = publish.Options(study=tmp_path / "mine.zip")
+    assert publish.run(options) == 0
+    target = tmp_path / "results" / "published" / "suite_rows" / "my_row"
+    assert {file.name for file in target.iterdir()} == {"study.json", "records.jsonl.gz"}
+    with pytest.raises(UserError, match=r"suite_rows/my_row exists: give --replace"):
+        publish.run(options)
+    assert publish.run(publish.Options(study=tmp_path / "mine.zip", replace=True)) == 0
+    monkeypatch.setattr(suite, "ROWS", target.parent)
+    assert suite.row_folders() == [target.parent, target]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        ({"seeds": 3}, "has 3 seeds of a task, and a row has 10."),
+        ({"changed": True}, "has other settings than the suite: mine in "),
+    ],
+)
+def test_a_row_of_another_protocol_is_refused(tmp_path, monkeypatch, other, sentence):
+    monkeypatch.chdir(tmp_path)
+    bundles.write(published_row(tmp_path / "row", **other), "mine", tmp_path / "mine.zip")
+    with pytest.raises(UserError) as raised:
+        publish.run(publish.Options(study=tmp_path / "mine.zip"))
+    assert sentence in str(raised.value)
+    assert not (tmp_path / "results").exists()
