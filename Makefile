@@ -4,10 +4,10 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 CORES := $(shell nproc 2>/dev/null || echo 2)
 EXTRA ?= text,report
-EVERYWHERE := not full and not peers and not gpu and not cluster and not latex
+EVERYWHERE := not full and not peers and not gpu and not cluster and not latex and not wheel
 VERSION_ERROR := pe_lab needs Python 3.11 or newer. Name one: make PYTHON=python3.11
 
-.PHONY: quickstart install docs site test test-slow test-full test-latex test-peers test-gpu test-cluster lint lock clean
+.PHONY: quickstart install docs site test test-slow test-full test-latex test-wheel test-peers test-gpu test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
 	$(RUN) -m pe_lab sweep quickstart
@@ -29,7 +29,10 @@ test-slow: $(VENV)/installed_dev  # CI runs it after `make test`
 	$(RUN) -m pytest -n $(CORES) -m "slow and $(EVERYWHERE)"
 
 test-full: $(VENV)/installed_dev
-	$(RUN) -m pytest -n $(CORES) -m "not peers and not gpu and not cluster"
+	$(RUN) -m pytest -n $(CORES) -m "not peers and not gpu and not cluster and not wheel"
+
+test-wheel: $(VENV)/installed_dev  # installs the wheel in an empty environment; CI runs it
+	$(RUN) -m pytest -m wheel tests/test_installation.py
 
 test-latex: $(VENV)/installed_dev  # apt-get install texlive-latex-base texlive-latex-recommended
 	$(RUN) -m pytest -m latex
@@ -37,7 +40,7 @@ test-latex: $(VENV)/installed_dev  # apt-get install texlive-latex-base texlive-
 test-peers: $(VENV)/installed_dev  # torch's CPU build is enough
 	$(PYTHON) -m venv $(VENV)-peers
 	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check torch transformers x-transformers tensorboardX wandb
+	$(VENV)-peers/bin/python -m pip install --quiet --disable-pip-version-check torch transformers x-transformers mlflow safetensors tensorboardX trackio wandb
 	$(VENV)-peers/bin/python -m pytest -m peers -W default
 
 test-gpu: $(VENV)/installed_dev  # on a machine with a GPU; first make install EXTRA=cuda13

@@ -20,7 +20,7 @@ MEMBERS = {
     "task": "my_task",
     "metric": "my_metric",
 }
-QUICK = "not full and not peers and not cluster and not latex and not gpu"
+QUICK = "not full and not peers and not cluster and not latex and not gpu and not wheel"
 # What reads all members: the laws, names of modules, and pages.
 CHECKS = (
     "tests/encodings/test_laws.py",
