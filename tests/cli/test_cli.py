@@ -48,6 +48,24 @@ def test_help_and_version_need_no_jax(arguments):
         (["show", "ropee"], "pe_lab has no 'ropee'. Did you mean 'rope'?"),
         (["show", "rope", "--kind=tasks"], "The list of tasks has no 'rope'."),
         (["show", "a.b:C"], "Which kind of class? Give --kind=encodings, positions or tasks."),
+        (
+            ["sweep", "quikstart"],
+            "The list of configs has no 'quikstart'. Did you mean 'quickstart'?",
+        ),
+        (
+            ["sweep", "quickstart", "--config.train.stepz=1"],
+            "config.train has no 'stepz'. Did you mean 'steps'?",
+        ),
+        (
+            ["sweep", "quickstart", "--seeds=none"],
+            "pe-lab sweep: --seeds must be a whole number of at least 1, got 'none'.",
+        ),
+        (["train", "quickstart", "--encodings=rope("], "'rope(' does not read like "),
+        (["tables", "quikstart"], "The list of studies in results and results/published has no "),
+        (["evaluate", "quickstart"], "Which lengths? Give them in the task's unit: "),
+        (["suite", "--quick", "--smoke"], "Give --quick or --smoke, not both."),
+        (["suite", "a:B", "c:D", "--bundle=x.zip"], "--bundle is for one row, without --quick, "),
+        (["inspect", "rope", "--lengths=8"], "--lengths needs --run."),
         (["reference", "--out=a.json"], "--out is the name of an .npz file in an existing folder"),
     ],
 )
@@ -223,10 +241,15 @@ def test_the_doctor_names_the_installation_of_what_is_missing_and_fails_without_
     assert "JAX cannot compute: ModuleNotFoundError" in text
 
 
-def test_help_takes_little_time():
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["sweep", "--help"], ["swep"], ["sweep", "quikstart"], ["tables", "quikstart"]],
+    ids=" ".join,
+)
+def test_help_and_mistakes_take_little_time(arguments):
     """CPU time: the time of a clock depends on what else the machine does."""
     program = (
         f"{WITHOUT_JAX[:-10]}\ntry: cli.main()\nfinally:\n    import os; print(sum(os.times()[:2]))"
     )
-    done = call(program=program)
+    done = call(*arguments, program=program)
     assert float(done.stdout.splitlines()[-1]) < 0.5

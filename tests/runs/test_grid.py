@@ -103,3 +103,13 @@ def test_a_label_of_ones_own_replaces_it():
         {"a": Choice((), "no code")},
         {"a": Choice(3, "3")},
     ]
+
+
+def test_seeds_can_be_replaced():
+    """Equal variants with other seeds are one variant."""
+    variants = grid.concat(
+        grid.product({"train.steps": [1, 2]}, {"seed": [7, 8]}),
+        grid.product({"train.steps": [3]}),
+    )
+    expected = grid.product({"train.steps": [1, 2, 3]}, {"seed": range(2)})
+    assert grid.with_seeds(variants, 2) == expected
