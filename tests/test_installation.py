@@ -14,20 +14,6 @@ from pe_lab.runs import records
 pytestmark = pytest.mark.wheel
 
 ROOT = Path(__file__).parents[1]
-# The smallest form of a study: tiny models, few steps.
-SMALL = (
-    "--config.model.width=16",
-    "--config.model.num_layers=1",
-    "--config.model.num_heads=2",
-    "--config.model.feedforward_width=16",
-    "--config.train.steps=2",
-    "--config.train.max_length=4",
-    "--config.evaluate.lengths=(4, 8)",
-    "--config.evaluate.num_examples=16",
-    "--config.evaluate.curve_every=2",
-    "--config.evaluate.curve_lengths=(4,)",
-    "--config.evaluate.curve_examples=8",
-)
 MINE = """
 from pe_lab.runs import grid
 from pe_lab.studies import base
@@ -36,6 +22,10 @@ def get_config():
     c = base.get_config()
     c.train.criterion = None
     c.task = dict(name="copy", num_symbols=8)
+    c.model.update(width=16, num_layers=1, num_heads=2, feedforward_width=16)
+    c.train.update(steps=2, batch_size=8, max_length=4, warmup_steps=1)
+    c.evaluate.update(lengths=(4, 8), num_examples=16, batch_size=8)
+    c.evaluate.update(curve_every=2, curve_lengths=(4,), curve_examples=8)
     return c
 
 def sweep():
@@ -109,13 +99,13 @@ def test_the_installation_is_not_the_checkout(call):
 
 
 def test_the_quickstart_trains(call):
-    printed, folder = call("pe-lab", "sweep", "quickstart", "--seeds=1", *SMALL)
+    printed, folder = call("pe-lab", "sweep", "quickstart:smoke", "--seeds=1")
     assert "| rope " in printed
-    assert statuses(folder / "results" / "quickstart") == {"finished"}
+    assert statuses(folder / "results" / "quickstart_smoke") == {"finished"}
 
 
 def test_a_config_file_with_the_base_config_of_pe_lab_trains(call):
-    printed, folder = call("pe-lab", "sweep", "mine.py", *SMALL)
+    printed, folder = call("pe-lab", "sweep", "mine.py")
     assert "my_package.mine:Mine" in printed
     assert statuses(folder / "results" / "mine") == {"finished"}
     assert "1 done" in call("pe-lab", "status", "mine.py")[0]

@@ -31,6 +31,7 @@ WITH_SMOKE = (
     "exposure",
     "journey",
     "noise",
+    "quickstart",
     "saturation",
     "story_gradients",
     "story_grids",
@@ -55,7 +56,7 @@ PRESETS = (
 )  # papers' protocols
 SHIPPED = ("base", "quickstart", "suite")
 SMOKE_FORMS = (*WITH_SMOKE, *PRESETS)
-STUDIES = (*WITH_SMOKE, "copy_longer", "quickstart", "smoke", "story_translation")
+STUDIES = (*WITH_SMOKE, "copy_longer", "smoke", "story_translation")
 TWO_STAGES = {"copy_baselines": 15, "suite": 42, "suite_recall": 14}  # variants
 
 
@@ -135,6 +136,7 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
     },
     "journey": {"normalized": grid((8, 12, 16), (0, 32)), "shaw": grid((8, 12, 16), (0, 32))},
     "noise": {name: grid((8, 9, 10, 12, 16, 24)) for name in ("rope", "t5_bias", "alibi", "fire")},
+    "quickstart": {name: grid((4, 8), trained=(4,)) for name in ("shaw", "rope")},
     "saturation": {
         f"shaw(clip={clip})": grid((16, 18, 20, 24, 32, 48, 64), trained=(16,)) for clip in (4, 8)
     },
