@@ -199,7 +199,7 @@ def test_a_metric_and_a_study_are_shown(capsys, monkeypatch):
     assert "lower_is_better = False" in capsys.readouterr().out
     assert cli.run(["show", "quickstart"]) == 0
     text = capsys.readouterr().out
-    assert "runs      36 finished\n" in text
+    assert "runs      39 finished\n" in text
     assert "axis      seed: 0, 1, 2" in text
 
 
