@@ -21,9 +21,10 @@ from pathlib import Path
 from pe_lab import cli
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag
-from pe_lab.results import plots, results, tables
+from pe_lab.results import frame, plots, tables
 from pe_lab.results import suite as table_of_suite
 from pe_lab.results.plots.pictures import Options as PictureOptions
+from pe_lab.results.study import Study
 from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.studies import suite
@@ -46,26 +47,25 @@ def run(options: Options) -> int:
     if options.study.suffix == ".zip":
         return _publish_row(options.study, options)
     folder = options.study
-    study = results.load(folder)
+    study = frame.read(folder)
     _check(folder, study, options)
+    runs = study.cases.drop_duplicates("run").to_dict("records")
     target = Path("results/published") / study.name
     if target.resolve() == folder.resolve():
         raise UserError(f"{folder} is the published study: give the folder that was trained.")
     if not options.replace:
         _check_published(target, study)
     target.mkdir(parents=True, exist_ok=True)
-    records.write_archive(target, study.records)
+    run_ids = {run["run_id"] for run in runs}
+    records.write_archive(target, (r for r in records.each(folder) if r["run_id"] in run_ids))
     tables.write(study, target)
-    plots.write(folder, target, options=PictureOptions(relative=options.relative))
+    plots.write(study, target, options=PictureOptions(relative=options.relative))
     # Last, so that a publication that was interrupted never has new labels on older records.
     named = study_files.read(folder)
     study_files.write(target, named.name, named.entries, named.analysis, named.tuning)
-    if note := changed_code.note(study.records):
+    if note := changed_code.note(runs):
         print(note)
-    print(
-        f"published {len(study.records)} runs in {target}; say what they show in "
-        f"{target}/README.md.jinja"
-    )
+    print(f"published {len(runs)} runs in {target}; say what they show in {target}/README.md.jinja")
     return 0
 
 
@@ -80,13 +80,13 @@ def _publish_row(file: Path, options: Options) -> int:
     with tempfile.TemporaryDirectory() as unpacked:
         folder = Path(unpacked)
         label = bundles.unpack(file, folder)
-        study = results.load(folder)
+        study = frame.read(folder)
         _check(file, study, options)
         protocol = _suite.protocol(suite.FULL)
         rows = table_of_suite.merged([folder], protocol)
         if rows.left_out:
             raise UserError(f"{file} has other settings than the suite: {rows.left_out[0]}")
-        fewest = min(len(variant.runs) for variant in rows.results.variants)
+        fewest = rows.study.variants["runs"].min()
         if fewest < protocol.seeds:
             raise UserError(f"{file} has {fewest} seeds of a task, and a row has {protocol.seeds}.")
         target = ROWS / _suite.folder_name(label)
@@ -99,11 +99,12 @@ def _publish_row(file: Path, options: Options) -> int:
     return 0
 
 
-def _check(place: Path, study: results.Results, options: Options) -> None:
+def _check(place: Path, study: Study, options: Options) -> None:
     """Check that a study is complete, and trained from committed code."""
-    if not study.finished:
+    if not study.is_finished:
         raise UserError(f"{place} has no finished run to publish.")
-    dirty = [r["run_id"] for r in study.records if r["provenance"].get("dirty")]
+    runs = study.cases.drop_duplicates("run").to_dict("records")
+    dirty = [run["run_id"] for run in runs if run["provenance"].get("dirty")]
     if dirty and not options.allow_dirty:
         raise UserError(
             f"{len(dirty)} run{'s' * (len(dirty) > 1)} in {place}, such as {dirty[0]}, used code "
@@ -116,12 +117,12 @@ def _check(place: Path, study: results.Results, options: Options) -> None:
         )
 
 
-def _check_published(target: Path, study: results.Results) -> None:
+def _check_published(target: Path, study: Study) -> None:
     """Refuse to lose published runs, such as the other rows of the standard suite."""
     if not (target / "study.json").exists():
         return
     _, entries = study_files.study_of(target)
-    lost = {run_id for _, run_id in entries} - {record["run_id"] for record in study.records}
+    lost = {run_id for _, run_id in entries} - set(study.cases["run_id"])
     if lost:
         raise UserError(
             f"{target} has {len(lost)} run{'s' * (len(lost) > 1)} that this study lacks: give "

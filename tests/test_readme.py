@@ -85,7 +85,7 @@ def test_the_config_of_a_study_is_one_with_its_variants_and_contrasts(tmp_path):
     assert len(mine.runs) == 4 * 5
     assert not any("repeats" in note for note in design_checks.notes(mine, seeds=5))
     mine.write(tmp_path)
-    assert frame.read(tmp_path).empty  # no run has a record yet
+    assert frame.read(tmp_path).numbers.empty  # no run has a record yet
 
 
 def test_the_readme_is_short_and_its_encoding_is_the_tested_one():
@@ -98,11 +98,12 @@ def test_the_readme_is_short_and_its_encoding_is_the_tested_one():
 PLAIN = [program for program in programs() if not program.startswith("# ")]
 
 
-def test_the_pages_have_a_reused_encoding_an_attribute_and_two_analyses():
+def test_the_pages_have_a_reused_encoding_an_attribute_and_three_analyses():
     first_lines = [program.splitlines()[0] for program in PLAIN]
     analysis = "from pe_lab.results import frame"
     attribute = "from dataclasses import dataclass"
-    assert first_lines == ["import jax", attribute, analysis, f"{analysis}, run_scores"]
+    analyses = [analysis, f"{analysis}, selection, summary", f"{analysis}, run_scores"]
+    assert first_lines == ["import jax", attribute, *analyses]
 
 
 @pytest.mark.slow

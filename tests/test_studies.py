@@ -10,7 +10,7 @@ import jax
 import pytest
 
 from pe_lab.cli import _config_files
-from pe_lab.results import formats, read_analysis_spec, results, tables
+from pe_lab.results import formats, frame, read_analysis_spec, tables
 from pe_lab.runs import analysis_spec, config, record_rows, records
 from pe_lab.runs.evaluation_points import grid as places
 from pe_lab.sweeps import design_checks, plans, study, sweep, tuning
@@ -181,16 +181,17 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
     assert {record["status"] for record in found.values()} == {"finished"}
     assert found.keys() == {run.run_id for run in made.runs}
     assert [r for record in found.values() for r in record["rows"] if r["value"] is None] == []
-    variants = results.load(tmp_path).variants
+    study_read = frame.read(tmp_path)
     for run in made.runs:
         expected = {
             (p.split, p.length, p.offset, p.override and p.override.label) for p in places(run)
         }
         assert places_of(found[run.run_id]) == expected
     tested = {}
-    for variant in variants:
-        tested[variant.name] = [
-            {place for place in places_of(run) if place[0] == "test"} for run in variant.runs
+    for variant in study_read.by_name:
+        tested[variant] = [
+            {place for place in places_of(found[run_id]) if place[0] == "test"}
+            for run_id in study_read.cases_of(variant)["run_id"]
         ]
     assert tested == {
         variant: [{place for place in rows if place[0] == "test"}]
@@ -201,8 +202,8 @@ def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, 
         "journey": {"normalized", "shaw"},
         "story_gradients": {"raw_index · normalized"},
     }  # an encoder, and an index divided by the length
-    assert {v.name for v in variants if v.reveals_target_length} == told.get(name, set())
-    shown = tables.of(results.load(tmp_path))[0]
+    assert set(study_read.variants.query("reveals_target_length").index) == told.get(name, set())
+    shown = tables.of(study_read)[0]
     assert [row[0].text.strip(" †‡") for row in shown.rows[:-1]] == list(EXPECTED[name])
     assert formats.DASH not in [cell.text for row in shown.rows for cell in row[2:]]
     assert plans.make(made, tmp_path).groups == ()

@@ -3,8 +3,6 @@
 import collections
 from collections.abc import Iterable
 
-from pe_lab.runs.record_schema import JsonObject
-
 # Commits of published records that are not in the history of this repository. Pages mark them until
 # they are trained or measured again, and a test allows no others.
 LOST = (
@@ -12,9 +10,8 @@ LOST = (
 )
 
 
-def described(records: Iterable[JsonObject]) -> list[str]:
+def described(of_runs: Iterable[str]) -> list[str]:
     """Return each commit with its number of runs; lost ones are marked."""
-    of_runs = [record["provenance"]["commit"] for record in records]
     texts = []
     for commit, count in collections.Counter(of_runs).most_common():
         runs = "1 run" if count == 1 else f"{count} runs"

@@ -11,7 +11,6 @@ from jaxtyping import Float
 
 from docs.build import markdown
 from pe_lab.results import frame, variance
-from pe_lab.runs import records
 
 STUDIES = Path("results/published")
 LENGTHS = (10, 12, 16)
@@ -54,17 +53,18 @@ def lookups(root: Path) -> dict[str, Any]:
 def rates(folder: Path) -> str:
     """Return the learning rate of each encoding, as text."""
     by_name = {}
-    for record in records.read_all(folder).values():
-        (encoding,) = record["config"]["model"]["encodings"]
-        by_name[encoding["name"]] = record["config"]["train"]["learning_rate"]
+    for config in frame.read(folder).cases["config"]:
+        (encoding,) = config["model"]["encodings"]
+        by_name[encoding["name"]] = config["train"]["learning_rate"]
     return ", ".join(f"{rate:g} for `{name}`" for name, rate in sorted(by_name.items()))
 
 
 def _tests(folder: Path) -> pd.DataFrame:
     """Return exact match in the test, with the encoding and the positions of each run."""
-    numbers = frame.read(folder)
+    numbers = frame.read(folder).numbers
     tests = numbers.query("metric == 'exact_match' and split == 'test'")
-    return tests[["model.encodings", "positions", "seed", "data_seed", "length", "value"]]
+    columns = ["model.encodings", "positions", "seed", "data_seed", "length", "value"]
+    return tests[columns].astype({"model.encodings": str, "positions": str})
 
 
 def shares_table(full: pd.DataFrame, orders: Orders) -> str:

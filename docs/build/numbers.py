@@ -1,4 +1,4 @@
-"""Lookups of a study's numbers for pages of prose.
+"""Lookups of a study's numbers for pages of prose: queries of its frames, as text.
 
 Each lookup returns text as the tables show it: the declared center of a variant, the value of a
 named seed, a count, or a setting that all runs share. What has no such number is an error.
@@ -6,23 +6,27 @@ named seed, a count, or a setting that all runs share. What has no such number i
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from docs.build import commits, shared_runs
+import pandas as pd
+
+from docs.build import commits
 from docs.build.rounding import at_most
 from pe_lab.results import (
-    cells,
     compare,
     formats,
-    results,
+    frame,
     selection,
+    standard_tables,
+    statistics,
+    summary,
     tables,
-    views,
 )
 from pe_lab.results.compare import Comparison
-from pe_lab.results.results import Variant
+from pe_lab.results.formats import difference, number, p_value
+from pe_lab.runs.analysis_spec import MetricPoint
 from pe_lab.runs.errors import UserError, unknown
 
 UNSOLVED, REVEALS = r"\*", "†"
@@ -32,21 +36,48 @@ class Numbers:
     """Lookups in one study. All of them return text as the tables show it."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.results = results.load(folder)
-        self.chosen = selection.chosen(self.results)
+        self.study = frame.read(folder)
+        self.chosen = selection.choose(self.study)
 
     @functools.cached_property
     def center_name(self) -> str:
         """Median, or interquartile mean from ten seeds a variant."""
-        return {"iqm": "interquartile mean"}.get(views.center(self.chosen), "median")
+        return {"iqm": "interquartile mean"}.get(self._show, "median")
 
-    def variant(self, name: str) -> Variant:
+    @functools.cached_property
+    def _show(self) -> str:
+        return standard_tables.center(self.chosen)
+
+    def _row(self, name: str) -> dict[str, Any]:
         """Raises UserError with near names if the study has no such variant."""
-        by_name = {v.name: v for v in self.chosen.variants}
-        if name not in by_name:
-            raise unknown(self.chosen.name, name, by_name)
-        return by_name[name]
+        if name not in self.chosen.by_name:
+            raise unknown(self.chosen.name, name, self.chosen.by_name)
+        return self.chosen.by_name[name]
+
+    def _cases(self, *names: str) -> pd.DataFrame:
+        """Return the runs of some variants; of all variants without names."""
+        for name in names:
+            self._row(name)
+        cases = self.chosen.cases
+        return cases[cases["variant"].isin(names)] if names else cases
+
+    def _only(self, values: Iterable[Any], what: str) -> Any:
+        """Return the only value. Raises UserError if there are several."""
+        different = set(values)
+        if len(different) != 1:
+            raise UserError(f"{self.chosen.name}: {what} has {len(different)} values, not one.")
+        return different.pop()
+
+    def _values(self, name: str, length: int, offset: int = 0) -> pd.DataFrame:
+        point = MetricPoint(length=length, offset=offset)
+        return summary.values_at(self.chosen, self._cases(name), "exact_match", point)
+
+    def _center(self, name: str, length: int, offset: int) -> float:
+        values = self._values(name, length, offset)["value"].dropna().tolist()
+        value = summary.middle(values, self._show)
+        if not isinstance(value, int | float):
+            raise UserError(f"{self.chosen.name}: {name} has no number at length {length}.")
+        return float(value)
 
     def center(self, name: str, length: int, offset: int = 0) -> str:
         """Declared center of exact match over seeds.
@@ -54,10 +85,10 @@ class Numbers:
         Marked where no seed has solved the training lengths, and where the model knows the
         target length.
         """
-        variant = self.variant(name)
-        value = self._center(name, length, offset)
-        known = REVEALS if variant.reveals_target_length else ""
-        return cells.number(value) + ("" if variant.solved else UNSOLVED) + known
+        row = self._row(name)
+        known = REVEALS if row["reveals_target_length"] else ""
+        value = number(self._center(name, length, offset))
+        return value + ("" if row["solved"] else UNSOLVED) + known
 
     def centers(self, names: Sequence[str], length: int, offset: int = 0) -> str:
         """Centers of several variants, in this order."""
@@ -69,100 +100,129 @@ class Numbers:
         low, high = (self.center(name, length, offset) for name in (ends[0], ends[-1]))
         return low if low == high else f"{low} to {high}"
 
-    def _center(self, name: str, length: int, offset: int) -> float:
-        values = [v for v in self.variant(name).values(length, offset) if v is not None]
-        value = cells.middle(values, views.center(self.chosen))
-        if not isinstance(value, int | float):
-            raise UserError(f"{self.chosen.name}: {name} has no number at length {length}.")
-        return float(value)
-
     def seed(self, name: str, seed: int, length: int, offset: int = 0) -> str:
         """Exact match of one seed."""
-        runs = [run for run in self.variant(name).measured if run.seed[0] == seed]
-        if len(runs) != 1:
-            raise UserError(f"{self.chosen.name}: {name} has {len(runs)} runs of seed {seed}.")
-        return cells.number(runs[0].at(length, offset))
+        values = self._values(name, length, offset)
+        of_seed = values.loc[values["seed"] == seed, "value"]
+        if len(of_seed) != 1:
+            raise UserError(f"{self.chosen.name}: {name} has {len(of_seed)} runs of seed {seed}.")
+        return _text(of_seed.iloc[0])
 
     def each_seed(self, name: str, length: int, offset: int = 0) -> str:
         """Exact match of every seed, in the order of seeds."""
-        runs = sorted(self.variant(name).measured, key=lambda run: run.seed)
-        return listed([cells.number(run.at(length, offset)) for run in runs])
+        values = self._values(name, length, offset).sort_values(["seed", "data_seed"])
+        return listed(values["value"].map(_text))
 
     def solved(self, *names: str) -> str:
         """Seeds that solve the training lengths, of all seeds of these variants."""
-        variants = [self.variant(name) for name in names]
-        return f"{sum(v.solved for v in variants)} of {sum(len(v.runs) for v in variants)}"
+        cases = self._cases(*names)
+        return f"{cases['solved'].sum()} of {len(cases)}"
 
     def extrapolates(self, *names: str) -> str:
         """Seeds that extrapolate, of those with a known outcome."""
-        extrapolation = self.chosen.spec.extrapolation
-        counts = [compare.extrapolation_counts(self.variant(name), extrapolation) for name in names]
+        counts = self._counts(names)
         return f"{sum(c.extrapolating for c in counts)} of {sum(c.count for c in counts)}"
+
+    def solved_extrapolate(self, *names: str) -> str:
+        """Seeds of these variants that extrapolate, of those that solve the training lengths."""
+        num_extrapolating = sum(counts.extrapolating for counts in self._counts(names))
+        return f"{num_extrapolating} of {self._cases(*names)['solved'].sum()}"
+
+    def _counts(self, names: Sequence[str]) -> list[compare.Counts]:
+        for name in names:
+            self._row(name)
+        return [compare.extrapolation_counts(self.chosen, name) for name in names]
 
     def others(self, *names: str) -> list[str]:
         """Names of all other variants."""
-        for name in names:
-            self.variant(name)
-        return [v.name for v in self.chosen.variants if v.name not in names]
+        self._cases(*names)
+        return [name for name in self.chosen.by_name if name not in names]
 
     def chosen_setting(self, name: str) -> str:
         """Chosen values on the tuned axes."""
-        return selection.setting(self.variant(name), self.results.spec.tuned)
+        return selection.setting(self.chosen, name)
 
     def by_setting(self, name: str, length: int) -> str:
         """Center of exact match for each tuned setting, over the seeds that all of them have."""
+        assert self.chosen.candidates is not None
+        cases = self.chosen.candidates
+        cases = cases[cases["variant"] == name]
+        point = MetricPoint(length=length)
+        values = summary.values_at(self.chosen, cases, "exact_match", point)
         texts = []
-        for candidate in self.variant(name).candidates:
-            values = [value for value in candidate.values(length, 0) if value is not None]
-            center = cells.number(cells.middle(values, "median"))
-            texts.append(f"{center} at {selection.setting(candidate, self.results.spec.tuned)}")
+        for _, setting in selection.settings_of(self.chosen, name).iterrows():
+            of_setting = values.loc[values["candidate"] == setting["candidate"], "value"]
+            median = statistics.median(of_setting.dropna().tolist())
+            texts.append(f"{number(median)} at {setting['setting']}")
         return listed(texts)
 
     def tied(self, name: str) -> str:
         """Tuned settings that as many seeds solve as the chosen one, of all settings."""
-        variant = self.variant(name)
-        return f"{len(selection.tied(variant))} of {len(variant.candidates)}"
+        settings = selection.settings_of(self.chosen, name)
+        return f"{settings['is_tied'].sum()} of {len(settings)}"
+
+    @property
+    def chosen_at_edge(self) -> str:
+        """Variants whose chosen setting is the smallest or largest value tried, of all variants."""
+        assert self.chosen.settings is not None
+        at_edge = self.chosen.settings.groupby("variant")["is_at_edge"].any()
+        return f"{at_edge.sum()} of {len(self.chosen.variants)}"
 
     def setting(self, path: str, name: str | None = None) -> str:
         """Value of a config key, the same in all runs, or in all runs of a variant."""
-        variants = self.chosen.variants if name is None else [self.variant(name)]
-        values = {str(_walk(run["config"], path)) for v in variants for run in v.runs}
-        if len(values) != 1:
-            raise UserError(f"{self.chosen.name}: {path} has {len(values)} values, not one.")
-        return values.pop()
+        cases = self._cases() if name is None else self._cases(name)
+        if path in ("seed", "data_seed"):
+            return str(self._only(cases[path], path))
+        configs = {id(config): config for config in cases["config"]}
+        values = (str(_walk(config, path)) for config in configs.values())
+        return str(self._only(values, path))
 
     def parameters(self, name: str) -> str:
         """Parameters of a model."""
-        return self.budget(name, "parameters")
-
-    def budget(self, name: str, key: str) -> str:
-        """Entry of a variant's cost that is the same in all its runs."""
-        values = {run["cost"][key] for run in self.variant(name).finished}
-        if len(values) != 1:
-            raise UserError(f"{self.chosen.name}: {name} has {len(values)} values of {key}.")
-        return f"{values.pop():,}"
+        parameters = self._cases(name)["parameters"].dropna()
+        return f"{self._only(parameters, f'parameters of {name}'):,.0f}"
 
     def longest_position(self, name: str) -> str:
         """Largest position of training, which is also the longest distance of a causal model."""
-        (position,) = {run["exposure"]["max_position"] for run in self.variant(name).finished}
-        return str(position)
+        positions = self._cases(name)["max_position"].dropna()
+        return f"{self._only(positions, f'the largest position of {name}'):g}"
 
     def scale_ratio(self, name: str) -> str:
         """Center of rms(embedding) / rms(token) before training."""
-        ratios = [run["scale_ratio"]["initial"][0] for run in self.variant(name).finished]
-        return cells.number(cells.middle(ratios, views.center(self.chosen)))
+        ratios = [ratios[0] for ratios in self._cases(name)["scale_ratio"] if ratios]
+        return number(summary.middle(ratios, self._show))
 
     def strings(self, symbols: int, name: str) -> str:
         """Number of strings over so many symbols, up to the longest length of training."""
-        return str(sum(symbols**n for n in range(1, self.variant(name).max_length + 1)))
+        return str(sum(symbols**n for n in range(1, self._row(name)["max_length"] + 1)))
+
+    def point_of_training(self, step: int) -> str:
+        """A step at which every variant has a point of its curve."""
+        curves = self.study.curves
+        for variant, of_variant in curves.groupby("variant", observed=True):
+            steps = set(of_variant["step"])
+            if step not in steps:
+                where = f"{self.chosen.name}: {variant}, steps:"
+                raise unknown(where, str(step), map(str, steps))
+        return f"{step:,}"
+
+    def means_during_training(self, names: Sequence[str], length: int, step: int) -> str:
+        """Mean exact match over seeds at a step of training, of several variants in this order."""
+        curves = self.study.measured_curves
+        curves = curves[(curves["step"] == step) & (curves["length"] == length)]
+        texts = []
+        for name in names:
+            values = curves.loc[curves["run"].isin(self._cases(name)["run"]), "value"].tolist()
+            mean = statistics.mean(values)
+            if mean is None:
+                raise UserError(f"{self.chosen.name}: {name} has no point at step {step}.")
+            texts.append(number(mean))
+        return listed(texts)
 
     def difference(self, a: str, b: str) -> str:
         """Mean difference a - b of a contrast, its interval, and p if the seeds can decide it."""
         contrast = self._contrast(a, b)
-        text = cells.signed(contrast.difference)
-        interval = contrast.interval
-        if interval is not None:
-            text += f" [{cells.signed(interval.low)}, {cells.signed(interval.high)}]"
+        text = difference(contrast.difference, contrast.interval)
         return text + (_p(contrast.holm) if contrast.decides else "")
 
     def counts(self, a: str, b: str) -> str:
@@ -171,12 +231,15 @@ class Numbers:
         text = " against ".join(map(str, contrast.counts))
         return text + (_p(contrast.count_holm) if contrast.count_decides else "")
 
+    @functools.cached_property
+    def _contrasts(self) -> dict[tuple[str, str], Comparison]:
+        return {(c.a, c.b): c for c in compare.contrasts(self.chosen)}
+
     def _contrast(self, a: str, b: str) -> Comparison:
         """Raises UserError if the study does not declare it."""
-        pairs = {(c.a.name, c.b.name): c for c in compare.contrasts(self.results)}
-        if (a, b) not in pairs:
+        if (a, b) not in self._contrasts:
             raise UserError(f"{self.chosen.name} declares no contrast of {a} against {b}.")
-        return pairs[a, b]
+        return self._contrasts[a, b]
 
     def length(self, length: int) -> str:
         """A measured length."""
@@ -191,21 +254,25 @@ class Numbers:
             raise unknown(f"{self.chosen.name}, {name}:", str(value), map(str, measured))
         return str(value)
 
+    @functools.cached_property
+    def _tables(self) -> list[formats.Table]:
+        return tables.of(self.study)
+
     @property
     def table(self) -> str:
         """First table of the study."""
-        return formats.markdown(tables.of(self.results)[0])
+        return formats.markdown(self._tables[0])
 
     def table_titled(self, title: str) -> str:
         """The table of the study with this title."""
-        by_title = {table.title: table for table in tables.of(self.results)}
+        by_title = {table.title: table for table in self._tables}
         if title not in by_title:
             raise unknown(self.chosen.name, title, by_title)
         return formats.markdown(by_title[title])
 
     def table_at(self, *lengths: int) -> str:
         """First table of the study, with these lengths only."""
-        table = tables.of(self.results)[0]
+        table = self._tables[0]
         names = [name.removeprefix("→") for name in table.header]
         wanted = [self.length(length) for length in lengths]
         kept = [i for i, name in enumerate(names) if name in wanted or not name.isdecimal()]
@@ -216,7 +283,7 @@ class Numbers:
     @property
     def runs(self) -> str:
         """Number of runs."""
-        return str(len({run["run_id"] for v in self.results.variants for run in v.runs}))
+        return str(self.study.cases["run_id"].nunique())
 
     @property
     def variants(self) -> str:
@@ -226,15 +293,12 @@ class Numbers:
     @property
     def seeds(self) -> str:
         """Seeds of each variant, with the chosen setting."""
-        counts = {len(v.runs) for v in self.chosen.variants}
-        if len(counts) != 1:
-            raise UserError(f"{self.results.name}: variants have different numbers of seeds.")
-        return str(counts.pop())
+        return str(self._only(self.chosen.variants["runs"], "the number of seeds"))
 
     @property
     def contrasts(self) -> str:
         """Number of contrasts between variants that the study declares."""
-        return str(len(compare.contrasts(self.results)))
+        return str(len(self._contrasts))
 
     @property
     def threshold(self) -> str:
@@ -244,24 +308,19 @@ class Numbers:
     @property
     def solved_threshold(self) -> str:
         """Validation exact match from which a task is solved."""
-        values = {
-            run["exposure"]["solved_threshold"] for v in self.results.variants for run in v.finished
-        }
-        (threshold,) = values
-        return f"{threshold:g}"
+        thresholds = self.study.cases["solved_threshold"].dropna()
+        return f"{self._only(thresholds, 'the threshold of solved'):g}"
 
     @property
     def commit(self) -> str:
         """Commit of all runs, seven digits."""
-        (commit,) = {
-            run["provenance"]["commit"] for v in self.results.variants for run in v.finished
-        }
-        return str(commit[:7])
+        finished = self.study.cases[self.study.cases["status"] == "finished"]
+        return str(self._only(finished["commit"], "the commit"))[:7]
 
     @property
     def commits(self) -> str:
         """Commits of all runs with their numbers of runs; lost ones are marked."""
-        return listed(commits.described(self.results.records))
+        return listed(commits.described(self.study.cases.drop_duplicates("run")["commit"]))
 
     def shared_runs(self, *studies: "Numbers") -> str:
         """Number of this study's runs that another study has with different exact match."""
@@ -269,20 +328,41 @@ class Numbers:
 
     def largest_gap(self, *studies: "Numbers") -> str:
         """Upper bound, two digits, on how far exact match differs between copies of one run."""
-        return at_most(max(self._gaps(studies).values()), 2)
+        return at_most(self._gaps(studies).max(), 2)
 
-    def _gaps(self, studies: Sequence["Numbers"]) -> dict[str, float]:
-        return shared_runs.gaps(self.results, [study.results for study in studies])
+    def _gaps(self, studies: Sequence["Numbers"]) -> "pd.Series[float]":
+        """Return the largest difference of each run that another study has with other numbers."""
+        parts = []
+        for other in studies:
+            both = _exact_match(self).to_frame("mine").join(_exact_match(other).rename("other"))
+            parts.append((both["mine"] - both["other"]).abs())
+        largest = pd.concat(parts).groupby("run_id").max()
+        return largest[largest > 0]
+
+
+def _exact_match(numbers: Numbers) -> "pd.Series[float]":
+    """Return the exact match of each run as trained, by run id, length and offset."""
+    tests = numbers.study.numbers.query("metric == 'exact_match' and split == 'test'")
+    tests = tests[tests["override"] == ""].astype({"run_id": str}).drop_duplicates(_POINT)
+    return tests.set_index(_POINT)["value"]
+
+
+_POINT = ["run_id", "length", "offset"]
+
+
+def _text(value: float) -> str:
+    return formats.DASH if pd.isna(value) else number(value)
 
 
 def _p(p: float | None) -> str:
-    text = cells.p_value(p)
+    text = p_value(p)
     return f" (p {text})" if text.startswith("<") else f" (p = {text})"
 
 
-def listed(texts: Sequence[str]) -> str:
+def listed(texts: Iterable[str]) -> str:
     """Return "a, b and c"."""
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+    parts = list(texts)
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _walk(config: Mapping[str, Any], path: str) -> Any:

@@ -22,7 +22,6 @@ from docs.build import (
     performance,
     protocols,
     statistics,
-    study_facts,
     suite,
     tasks,
     templates,
@@ -91,7 +90,6 @@ def text(root: Path, page: Path) -> str:
     of = functools.partial(_numbers, root)
     lookups: dict[str, Any] = {
         "of": of,
-        "facts": study_facts,
         "first_untrained_bucket": first_untrained_bucket,
     }
     if (root / folder / "study.json").exists():

@@ -7,7 +7,7 @@ from typing import Any
 from docs.build import markdown
 from docs.build.coverage import INTERVALS, WORLDS
 from docs.build.numbers import listed
-from pe_lab.results import results
+from pe_lab.results import frame
 from pe_lab.runs import plugins
 
 RECORD = Path("results/published/coverage/coverage.json")
@@ -36,12 +36,8 @@ def held_out(root: Path) -> tuple[str, str]:
     """Return the published studies whose training left out evaluation inputs, and the others."""
     names: dict[bool, list[str]] = {True: [], False: []}
     for folder in sorted(path.parent for path in (root / STUDIES).glob("*/study.json")):
-        study = results.load(folder)
-        excluded = {
-            run["config"]["train"]["exclude_held_out"]
-            for variant in study.variants
-            for run in variant.runs
-        }
+        configs = frame.read(folder).cases["config"]
+        excluded = {config["train"]["exclude_held_out"] for config in configs}
         for is_excluded in sorted(excluded):  # a study may have runs of both kinds
             names[is_excluded].append(f"`{folder.name}`")
     return listed(names[True] or ["none"]), listed(names[False] or ["none"])

@@ -78,14 +78,6 @@ def separated(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def number(text: str) -> float:
-    """Return the number of a text."""
-    try:
-        return float(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from error
-
-
 def whole_number(least: int) -> Convert:
     """Return the conversion to a whole number that is not below `least`."""
 

@@ -23,12 +23,12 @@ class Options:
 
 
 def run(options: Options) -> int:
-    from pe_lab.results import report, results
+    from pe_lab.results import frame, report
     from pe_lab.sweeps import changed_code
 
-    against = results.load(options.against) if options.against else None
-    study = results.load(options.study)
-    note = changed_code.note(study.records)
+    against = frame.read(options.against) if options.against else None
+    study = frame.read(options.study)
+    note = changed_code.note(study.cases.to_dict("records"))
     print(report.write(study, options.study, against, note))
     if note:
         print(note)

@@ -1,11 +1,9 @@
 """Writes a study's tables and plots again from its records, without JAX.
 
     pe-lab tables quickstart [--formats=png,pdf] [--relative] [--small-panels]
-    pe-lab tables quickstart --seeds-needed=0.8
 
 --relative draws lengths as multiples of the training length. --small-panels gives each variant an
-axes of its own. --seeds-needed writes nothing: it prints how many seeds the contrasts of the
-analysis spec need for a power of 0.8. Exit status: 0, or 2 for wrong arguments.
+axes of its own. Exit status: 0, or 2 for wrong arguments.
 """
 
 from collections.abc import Sequence
@@ -13,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pe_lab.cli import _studies
-from pe_lab.cli._arguments import argument, flag, number, separated
+from pe_lab.cli._arguments import argument, flag, separated
 from pe_lab.runs import commands, records
 
 
@@ -25,27 +23,18 @@ class Options:
     formats: Sequence[str] = flag("of the plots: png, pdf, svg", separated, default=("png",))
     relative: bool = flag("draw lengths as multiples of the training length")
     small_panels: bool = flag("draw each variant in an axes of its own")
-    seeds_needed: float | None = flag(
-        "a power, such as 0.8: print how many seeds the contrasts need for it", number, default=None
-    )
 
 
 def run(options: Options) -> int:
-    from pe_lab.results import planning, results
     from pe_lab.results.plots import drawing
 
     drawing.check_formats(options.formats)
-    power = options.seeds_needed
-    if power is None:
-        show(
-            options.study,
-            formats=options.formats,
-            relative=options.relative,
-            small_panels=options.small_panels,
-        )
-    else:
-        study = results.load(options.study)
-        print(planning.text(study, power, planning.seeds_needed(study, power)))
+    show(
+        options.study,
+        formats=options.formats,
+        relative=options.relative,
+        small_panels=options.small_panels,
+    )
     return 0
 
 
@@ -57,22 +46,22 @@ def show(
     small_panels: bool = False,
 ) -> None:
     """Write table.md, table.csv, table.tex and the plots; print the first table and all paths."""
-    from pe_lab.results import plots, results
+    from pe_lab.results import frame, plots
     from pe_lab.results import tables as _tables
     from pe_lab.results.plots.pictures import Options as PictureOptions
     from pe_lab.sweeps import changed_code
 
-    study = results.load(folder)
+    study = frame.read(folder)
     print(f"\n{_tables.write(study, folder)}\n")
     if study.missing:
         print(
             f"without a record: {study.missing} runs of the study, which are in none of these "
             f"numbers\n"
         )
-    if note := changed_code.note(study.records):
+    if note := changed_code.note(study.cases.to_dict("records")):
         print(f"{note}\n")
     options = PictureOptions(relative, small_panels)
-    paths = plots.write(folder, formats=formats, options=options)
+    paths = plots.write(study, folder, formats=formats, options=options)
     pictures = ", ".join(map(str, paths)) or "none yet"
     has_archive = (folder / records.ARCHIVE).exists()
     recorded = folder / records.ARCHIVE if has_archive else f"{folder}/records/"

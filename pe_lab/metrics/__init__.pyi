@@ -18,6 +18,7 @@ from pe_lab.metrics.chance_corrected_token_accuracy import ChanceCorrectedTokenA
 from pe_lab.metrics.exact_match import ExactMatch as ExactMatch
 from pe_lab.metrics.exact_match_by_attribute import ExactMatchByAttribute as ExactMatchByAttribute
 from pe_lab.metrics.exact_match_without_end import ExactMatchWithoutEnd as ExactMatchWithoutEnd
+from pe_lab.metrics.extrapolates import Extrapolates as Extrapolates
 from pe_lab.metrics.first_error import FirstError as FirstError
 from pe_lab.metrics.flops import Flops as Flops
 from pe_lab.metrics.in_distribution import InDistribution as InDistribution
@@ -27,6 +28,7 @@ from pe_lab.metrics.negative_log_likelihood import NegativeLogLikelihood as Nega
 from pe_lab.metrics.negative_log_likelihood_by_place import NegativeLogLikelihoodByPlace as NegativeLogLikelihoodByPlace
 from pe_lab.metrics.parameters import Parameters as Parameters
 from pe_lab.metrics.retention import Retention as Retention
+from pe_lab.metrics.solved import Solved as Solved
 from pe_lab.metrics.steps import Steps as Steps
 from pe_lab.metrics.steps_to_extrapolate import StepsToExtrapolate as StepsToExtrapolate
 from pe_lab.metrics.steps_to_solve import StepsToSolve as StepsToSolve

@@ -16,13 +16,13 @@ import importlib
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, TypeAlias
 
 from jaxtyping import Bool, Float, Int, Shaped
 
-from pe_lab.runs import entry_points
+from pe_lab.runs import entry_points, validation
 from pe_lab.runs.analysis_spec import Extrapolation
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.first_steps import FirstStep
@@ -97,37 +97,47 @@ class Predictions:
         return Sums((all_right & self.counted).sum(), self.counted.sum())
 
 
-@runtime_checkable  # as the tests check types
-class MeasuredRun(Protocol):
-    """A run as metrics read it (pe_lab/results/measured.py)."""
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run as metrics read it: its record, and its test rows as trained or with an override.
 
-    @property
-    def record(self) -> JsonObject:
-        """The record of the run."""
+    Attributes:
+      rows: test rows by length, offset and metric.
+      extrapolation: the criterion of the study.
+    """
 
-    @property
-    def extrapolation(self) -> Extrapolation:
-        """The criterion of the study."""
+    record: JsonObject
+    rows: Mapping[tuple[int, int, str], RecordRow]
+    extrapolation: Extrapolation = field(default_factory=Extrapolation)
 
-    @property
-    def rows(self) -> Mapping[tuple[int, int, str], RecordRow]:
-        """Test rows by length, offset and metric."""
+    @functools.cached_property
+    def solved(self) -> bool:
+        """Whether validation exact match over the training lengths reaches the threshold."""
+        return validation.solved(self.record)
 
     @property
     def max_length(self) -> int:
         """Training length; 0 for a run that failed."""
+        exposure = self.record["exposure"]
+        return exposure["max_length"] if exposure else 0
 
     def lengths(self, offset: int = 0) -> list[int]:
         """Test lengths at an offset."""
+        return sorted({length for length, at_offset, _ in self.rows if at_offset == offset})
 
     def at(self, length: int, offset: int = 0, metric: str = "exact_match") -> float | None:
-        """A metric with values by length; None without a value."""
-
-    def row_value(self, length: int, offset: int, metric: str) -> float | None:
-        """The value of a test row; None without a row."""
+        """The value of a test row; None without one."""
+        row = self.rows.get((length, offset, metric))
+        return None if row is None else row["value"]
 
     def curve(self, offset: int = 0, metric: str = "exact_match") -> list[tuple[int, float]]:
         """The lengths with a value, and their values."""
+        points = []
+        for length in self.lengths(offset):
+            value = self.at(length, offset, metric)
+            if value is not None:
+                points.append((length, value))
+        return points
 
 
 class Metric(ABC):
@@ -143,6 +153,7 @@ class Metric(ABC):
       at_extrapolation: it is read at the point of extrapolation, unless a point is stated.
       of_training: it depends on the training only.
       style: share, number, small, whole or power (formats of numbers), limit, first_step, or count.
+      show: the only summary over runs that it has; "" for the one that a table asks for.
     """
 
     label: str
@@ -154,6 +165,7 @@ class Metric(ABC):
     at_extrapolation: bool = False
     of_training: bool = False
     style: str = "share"
+    show: str = ""
 
     def __init__(self, name: str):
         self.name = name
@@ -207,7 +219,7 @@ class MeasuredMetric(LengthMetric):
         return float(sums.total) / float(sums.weight)
 
     def of_length(self, run: MeasuredRun, length: int, offset: int) -> float | None:
-        return run.row_value(length, offset, self.name)
+        return run.at(length, offset, self.name)
 
 
 @functools.cache

@@ -16,5 +16,5 @@ class BitsPerToken(LengthMetric):
     style = "number"
 
     def of_length(self, run: MeasuredRun, length: int, offset: int) -> float | None:
-        nats = run.row_value(length, offset, "negative_log_likelihood")
+        nats = run.at(length, offset, "negative_log_likelihood")
         return None if nats is None else nats / math.log(2)

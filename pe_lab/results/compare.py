@@ -8,12 +8,11 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pe_lab.results import comparable, measured, metrics, selection, significance, statistics
-from pe_lab.results.metrics import BITS
-from pe_lab.results.results import Results, Variant
+from pe_lab.results import comparable, metrics, selection, significance, statistics, summary
 from pe_lab.results.statistics import Interval
+from pe_lab.results.study import Study
 from pe_lab.runs import analysis_spec
-from pe_lab.runs.analysis_spec import Contrast, Extrapolation, MetricPoint, MetricSpec
+from pe_lab.runs.analysis_spec import Contrast, MetricPoint, MetricSpec
 from pe_lab.runs.errors import unknown
 
 
@@ -38,6 +37,7 @@ class Comparison:
     """The comparison of two variants.
 
     Attributes:
+      a, b: their names.
       count_p: of Barnard's test of the counts.
       differences: a - b for each shared seed; `difference` is their mean.
       p: of the sign-flip test of the differences.
@@ -49,8 +49,8 @@ class Comparison:
       count_decides, decides: whether some outcome of the seeds brings the adjusted p below LEVEL.
     """
 
-    a: Variant
-    b: Variant
+    a: str
+    b: str
     metric: MetricSpec
     counts: tuple[Counts, Counts]
     count_p: float | None
@@ -68,11 +68,11 @@ class Comparison:
     decides: bool = False
 
 
-def contrasts(results: Results) -> list[Comparison]:
+def contrasts(study: Study) -> list[Comparison]:
     """Return every contrast of the spec, for each pair of variants that it names."""
-    chosen = selection.chosen(results)
+    chosen = selection.choose(study)
     comparisons = []
-    for contrast in results.spec.contrasts:
+    for contrast in study.spec.contrasts:
         for a, b in pairs(chosen, contrast):
             comparison = compare(chosen, a, b, contrast.point)
             if contrast.margin is not None:
@@ -119,8 +119,8 @@ def _smallest_p(comparison: Comparison) -> float | None:
     return significance.smallest_p_of_pairs(len(comparison.differences))
 
 
-def pairs(results: Results, contrast: Contrast) -> list[tuple[Variant, Variant]]:
-    """Return the variants of a contrast.
+def pairs(study: Study, contrast: Contrast) -> list[tuple[str, str]]:
+    """Return the names of the variants of a contrast.
 
     They are the two with these names, or all pairs with these labels that agree in all others.
     Variants with an evaluation override are compared only if the contrast names an override.
@@ -128,48 +128,41 @@ def pairs(results: Results, contrast: Contrast) -> list[tuple[Variant, Variant]]
     Raises:
       UserError: there is none.
     """
-    by_name = {variant.name: variant for variant in results.variants}
-    labels_of = {name: variant.labels for name, variant in by_name.items()}
-    as_trained = {variant.name: variant.labels for variant in results.trained}
+    labels_of = {name: study.labels(name) for name in study.by_name}
+    as_trained = {name: labels_of[name] for name in study.trained.index}
     matching = analysis_spec.pairs(as_trained, contrast)
     if not matching:
         matching = analysis_spec.pairs(labels_of, contrast)
     if not matching:
         is_a_known = any(analysis_spec.has_labels(of, contrast.a) for of in labels_of.values())
-        missing = contrast.b if is_a_known or contrast.a in by_name else contrast.a
-        raise unknown("The study (analysis: contrasts)", missing, by_name)
-    return [(by_name[a], by_name[b]) for a, b in matching]
+        missing = contrast.b if is_a_known or contrast.a in labels_of else contrast.a
+        raise unknown("The study (analysis: contrasts)", missing, labels_of)
+    return matching
 
 
-def compare(
-    results: Results, a: Variant, b: Variant, point: MetricPoint | None = None
-) -> Comparison:
+def compare(study: Study, a: str, b: str, point: MetricPoint | None = None) -> Comparison:
     """Compare two variants at a point, by default at the point of extrapolation.
 
     Their p values are not adjusted.
     """
-    extrapolation = results.spec.extrapolation
-    if point is not None:
-        extrapolation = dataclasses.replace(extrapolation, point=point)
-    metric = MetricSpec(BITS if results.has_text else "exact_match", extrapolation.point)
-    of_a = by_seed(a, metric)
-    of_b = by_seed(b, metric)
+    point = point or study.spec.extrapolation.point
+    metric = MetricSpec(study.headline, point)
+    of_a = by_seed(study, a, metric)
+    of_b = by_seed(study, b, metric)
     shared = [seed for seed in of_a if seed in of_b]
     values_a = [of_a[seed] for seed in shared]
     values_b = [of_b[seed] for seed in shared]
     differences = tuple(of_a[seed] - of_b[seed] for seed in shared)
     # Every run counts here, and not only pairs with one seed.
-    all_a = list(of_a.values())
-    all_b = list(of_b.values())
+    all_a, all_b = list(of_a.values()), list(of_b.values())
+    better, worse = all_a, all_b
     if metrics.BY_NAME[metric.name].lower_is_better:
-        improvement = statistics.improvement(all_b, all_a)
-    else:
-        improvement = statistics.improvement(all_a, all_b)
-    reason = comparable.why_not(results, a, b, extrapolation.point)
+        better, worse = all_b, all_a
+    reason = comparable.why_not(study, a, b, point)
     if not reason and not differences:
         reason = "no seed has a number on both sides"
-    counts_a = extrapolation_counts(a, extrapolation)
-    counts_b = extrapolation_counts(b, extrapolation)
+    counts_a = extrapolation_counts(study, a, point)
+    counts_b = extrapolation_counts(study, b, point)
     comparison = Comparison(
         a,
         b,
@@ -181,13 +174,13 @@ def compare(
         interval=None,
         p=None,
         correlation=statistics.correlation(values_a, values_b),
-        improvement=improvement,
+        improvement=statistics.improvement(better, worse),
         reason=reason,
     )
     if reason:
         return comparison
     count_p = None
-    if not results.has_text:
+    if not study.has_text:
         count_p = significance.barnard(
             (counts_a.extrapolating, counts_a.count),
             (counts_b.extrapolating, counts_b.count),
@@ -200,14 +193,12 @@ def compare(
     )
 
 
-def by_seed(variant: Variant, metric: MetricSpec) -> dict[tuple[int, int], float]:
+def by_seed(study: Study, name: str, metric: MetricSpec) -> dict[tuple[int, int], float]:
     """Return a metric of the runs of a variant by their seeds, without missing values."""
-    values = {}
-    for run in variant.measured:
-        value = measured.value(run, metric)
-        if isinstance(value, int | float):
-            values[run.seed] = value
-    return values
+    values = summary.values_at(study, study.cases_of(name), metric.name, metric.point)
+    known = values.dropna(subset="value")
+    seeds = zip(known["seed"].tolist(), known["data_seed"].tolist(), strict=True)
+    return dict(zip(seeds, known["value"].tolist(), strict=True))
 
 
 def of_differences(differences: Sequence[float]) -> Interval | None:
@@ -219,13 +210,8 @@ def of_differences(differences: Sequence[float]) -> Interval | None:
     return statistics.bootstrap([differences], lambda values: values.mean(axis=-1))
 
 
-def extrapolation_counts(variant: Variant, extrapolation: Extrapolation) -> Counts:
-    """Count the runs that extrapolate, of the runs with a known outcome."""
-    outcomes = [measured.extrapolates(run, extrapolation) for run in variant.measured]
-    known = [outcome for outcome in outcomes if outcome is not None]
-    count = len(known)
-    if known:
-        # Finished runs may have been evaluated there later, and a diverged run cannot be.
-        for run, outcome in zip(variant.measured, outcomes, strict=True):
-            count += outcome is None and run.record["status"] == "diverged"
-    return Counts(sum(known), count)
+def extrapolation_counts(study: Study, name: str, point: MetricPoint | None = None) -> Counts:
+    """Count the runs that extrapolate at a point, of the runs with a known outcome."""
+    point = point or study.spec.extrapolation.point
+    cases = study.cases_of(name)
+    return Counts(*summary.outcomes(summary.values_at(study, cases, "extrapolates", point)))

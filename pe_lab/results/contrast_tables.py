@@ -3,25 +3,15 @@
 import itertools
 from collections.abc import Sequence
 
-from pe_lab.results import (
-    cells,
-    compare,
-    equivalence,
-    metrics,
-    notes,
-    ranking,
-    significance,
-    statistics,
-    views,
-)
+from pe_lab.results import compare, equivalence, metrics, notes, ranking, significance, statistics
 from pe_lab.results.compare import Comparison
-from pe_lab.results.formats import DASH, Cell, Table
-from pe_lab.results.results import Results
+from pe_lab.results.formats import DASH, Cell, Table, difference, number, p_value, signed
+from pe_lab.results.study import Study
 
 
-def contrasts(results: Results) -> Table:
+def contrasts(study: Study) -> Table:
     """The contrasts of the analysis spec, with p values adjusted over all of them."""
-    comparisons = compare.contrasts(results)
+    comparisons = compare.contrasts(study)
     by_counts = any(comparison.count_decides for comparison in comparisons)
     by_pairs = any(comparison.decides for comparison in comparisons)
     # A column of p is left out if the seeds cannot decide any contrast.
@@ -39,17 +29,17 @@ def contrasts(results: Results) -> Table:
     is_shown = list(header.values())
     rows = []
     for comparison in comparisons:
-        row = _contrast(comparison, results)
+        row = _contrast(comparison, study)
         rows.append(list(itertools.compress(row, is_shown)))
     barnard = ", with p of Barnard's exact test" if by_counts else ""
     most_pairs = max((len(comparison.differences) for comparison in comparisons), default=0)
     kind = "exact" if most_pairs <= significance.EXACT_FLIPS else "sampled"
     flips = f"p of the {kind} sign-flip test (two-sided) and the " if by_pairs else "the "
-    headline = metrics.BY_NAME[views.headline(results)].label
-    number = notes.listed([len(comparisons)], "contrast")
+    headline = metrics.BY_NAME[study.headline].label
+    amount = notes.listed([len(comparisons)], "contrast")
     caption = (
-        f"The {number} of the analysis spec. *extrapolates*: of a and of b{barnard}. "
-        f"*a − b*: mean difference of {headline} {results.spec.extrapolation.point} unless "
+        f"The {amount} of the analysis spec. *extrapolates*: of a and of b{barnard}. "
+        f"*a − b*: mean difference of {headline} {study.spec.extrapolation.point} unless "
         f"the remark says where, over the seeds that both have, with {flips}correlation "
         "of the pairs. *a better*: the probability that a run of a is better than one of b, ties "
         "half."
@@ -66,12 +56,12 @@ def contrasts(results: Results) -> Table:
             "interval of a − b lies within the margin."
         )
     columns = [column for column, is_column_shown in header.items() if is_column_shown]
-    return views.noted("Contrasts", caption, columns, rows, table_notes)
+    return notes.table("Contrasts", caption, columns, rows, table_notes)
 
 
-def ranks(results: Results) -> Table:
+def ranks(study: Study) -> Table:
     """Mean ranks over tasks, or the reason why there are none."""
-    ranked = ranking.ranking(results)
+    ranked = ranking.ranking(study)
     ranks = ranked.ranks
     header = ("variant", "mean rank")
     basis = (
@@ -81,9 +71,9 @@ def ranks(results: Results) -> Table:
         caption = f"{basis}; ranks are shown from {significance.RANKS_FROM} such tasks."
         return Table("Ranks over tasks", caption, header, ())
     caption = (
-        f"{basis}, by median exact match {results.spec.extrapolation.point}; 1 is best. Friedman's "
+        f"{basis}, by median exact match {study.spec.extrapolation.point}; 1 is best. Friedman's "
         f"test that all are equal: p "
-        f"{cells.p_value(ranks.p)}. Mean ranks less than {ranks.critical_difference:.2f} apart "
+        f"{p_value(ranks.p)}. Mean ranks less than {ranks.critical_difference:.2f} apart "
         f"are not told apart (Nemenyi, 0.05)."
     )
     note = (
@@ -91,23 +81,19 @@ def ranks(results: Results) -> Table:
     )
     rows = []
     for name, rank in zip(ranked.names, ranks.mean, strict=True):
-        rows.append((Cell(name), Cell(cells.number(rank), rank)))
+        rows.append((Cell(name), Cell(number(rank), rank)))
     return Table("Ranks over tasks", caption, header, tuple(rows), (note,))
 
 
-def _contrast(comparison: Comparison, results: Results) -> list[Cell]:
+def _contrast(comparison: Comparison, study: Study) -> list[Cell]:
     a, b = comparison.counts
     is_compared = not comparison.reason
     improvement = comparison.improvement if is_compared else None
     # A p that no outcome of these seeds could bring below the level says nothing.
     count_p = comparison.count_holm if comparison.count_decides else None
     p = comparison.holm if comparison.decides else None
-    difference = cells.signed(comparison.difference)
-    if comparison.interval is not None:
-        low, high = comparison.interval.low, comparison.interval.high
-        difference += f" [{cells.signed(low)}, {cells.signed(high)}]"
     remarks = []
-    if comparison.metric.point != results.spec.extrapolation.point:
+    if comparison.metric.point != study.spec.extrapolation.point:
         remarks.append(str(comparison.metric.point))
     if not is_compared:
         remarks.append(f"not compared: {comparison.reason}")
@@ -115,14 +101,14 @@ def _contrast(comparison: Comparison, results: Results) -> list[Cell]:
         remarks.append(equivalence.remark(comparison.interval, comparison.margin))
     num_pairs = len(comparison.differences)
     return [
-        Cell(f"{comparison.a.name} against {comparison.b.name}"),
-        Cell(DASH if results.has_text else f"{a}, {b}"),
-        Cell(cells.p_value(count_p), count_p),
-        Cell(difference, comparison.difference),
+        Cell(f"{comparison.a} against {comparison.b}"),
+        Cell(DASH if study.has_text else f"{a}, {b}"),
+        Cell(p_value(count_p), count_p),
+        Cell(difference(comparison.difference, comparison.interval), comparison.difference),
         Cell(str(num_pairs), num_pairs),
-        Cell(cells.p_value(p), p),
-        Cell(cells.signed(comparison.correlation), comparison.correlation),
-        Cell(cells.number(improvement), improvement),
+        Cell(p_value(p), p),
+        Cell(signed(comparison.correlation), comparison.correlation),
+        Cell(number(improvement), improvement),
         Cell("; ".join(remarks)),
     ]
 

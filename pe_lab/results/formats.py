@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from pe_lab.metrics.base import Limit, Value
+from pe_lab.results.statistics import Interval
+from pe_lab.runs.first_steps import FirstStep
+
 DASH = "–"
 _TALL = 40  # rows on a page of LaTeX
 _EMPHASIS = re.compile(r"\*(\w[^*]*)\*")
@@ -48,10 +52,20 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Cell:
-    """The text of a cell, and its number without rounding if it has one."""
+    """The text of a cell, and its number without rounding if it has one.
+
+    Attributes:
+      low, high: ends of the interval; None without one.
+      count: number of runs.
+      signs: at the end of the text.
+    """
 
     text: str = ""
     value: int | float | str | bool | None = None
+    low: float | None = None
+    high: float | None = None
+    count: int = 0
+    signs: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +86,64 @@ class Table:
         """The texts of the cells."""
         texts = [[cell.text for cell in row] for row in self.rows]
         return pd.DataFrame(texts, columns=list(self.header), dtype=object)
+
+
+def number(value: Value | None, style: str = "share", *, exact: bool = True) -> str:
+    """Return the text of a number. A share below 1 is not rounded up to 1.
+
+    Args:
+      style: of the metric.
+      exact: False for a number that is no share, such as a standard deviation.
+    """
+    if value is None:
+        return DASH
+    if isinstance(value, Limit | FirstStep):
+        return str(value)
+    if style == "whole":
+        return f"{value:,.0f}"
+    if style == "power":
+        return f"{value:.1e}".replace("e+", "e")
+    if style == "small":
+        return f"{value:.2g}"
+    if exact and 0.995 <= value < 1:
+        # Two digits would say that every answer is right.
+        return f"{min(value, 0.999):.3f}"
+    text = f"{value:.2f}".replace("-0.00", "0.00")
+    return text.replace("-", "−")
+
+
+def signed(value: float | None) -> str:
+    """Return the text of a difference."""
+    if value is None:
+        return DASH
+    text = f"{value:+.2f}"
+    if text in ("+0.00", "-0.00"):  # zero has no sign
+        return "0.00"
+    return text.replace("-", "−")
+
+
+def difference(value: float | None, interval: Interval | None) -> str:
+    """Return the text of a difference with its interval."""
+    if interval is None:
+        return signed(value)
+    return f"{signed(value)} [{signed(interval.low)}, {signed(interval.high)}]"
+
+
+def p_value(p: float | None) -> str:
+    """Return the text of a p value."""
+    if p is None:
+        return DASH
+    if p < 0.001:
+        return "< 0.001"
+    digits = 3 if p < 0.1 else 2
+    return f"{p:.{digits}f}"
+
+
+def bracket(interval: Interval | None, style: str = "share") -> str:
+    """Return an interval as it follows its number."""
+    if interval is None:
+        return ""
+    return f" [{number(interval.low, style)}, {number(interval.high, style)}]"
 
 
 def markdown(table: Table, *, has_links: bool = False) -> str:

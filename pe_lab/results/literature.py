@@ -1,8 +1,9 @@
 """Tables of the literature: figures of other publications next to ours."""
 
-from pe_lab.results import cells
-from pe_lab.results.formats import DASH, Cell, Table
-from pe_lab.results.results import Results
+from pe_lab.results import summary
+from pe_lab.results.formats import DASH, Cell, Table, number
+from pe_lab.results.metrics import BY_NAME
+from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import Figure, Literature, has_labels
 
 _CAPTION = (
@@ -11,33 +12,32 @@ _CAPTION = (
 )
 
 
-def tables(results: Results) -> list[Table]:
+def tables(study: Study) -> list[Table]:
     """Return one table for each source of the analysis spec.
 
     Args:
-      results: of the variants that validation chose.
+      study: of the variants that validation chose.
     """
-    return [_table(results, source) for source in results.spec.literature]
+    return [_table(study, source) for source in study.spec.literature]
 
 
-def _table(results: Results, literature: Literature) -> Table:
-    rows = tuple(_row(results, figure) for figure in literature.figures)
+def _table(study: Study, literature: Literature) -> Table:
+    rows = tuple(_row(study, figure) for figure in literature.figures)
     header = ("variant", "metric", "published", "ours")
     return Table(f"Figures of the literature: {literature.source}", _CAPTION, header, rows)
 
 
-def _row(results: Results, figure: Figure) -> tuple[Cell, ...]:
+def _row(study: Study, figure: Figure) -> tuple[Cell, ...]:
     metric = figure.metric
-    text = cells.number(figure.value, metric.name)
-    published = Cell(text, figure.value)
-    trained = []
-    for variant in results.variants:
-        is_named = has_labels(variant.labels, figure.variant)
-        if is_named and variant.override is None and variant.finished:
-            trained.append(variant)
+    published = Cell(number(figure.value, BY_NAME[metric.name].style), figure.value)
+    names = []
+    for name, row in study.by_name.items():
+        is_named = has_labels(study.labels(name), figure.variant)
+        if is_named and not row["override"] and row["finished"]:
+            names.append(name)
     ours = Cell(DASH)
     # Labels that several variants have do not say which one is meant.
-    if len(trained) == 1:
-        ours = cells.measure(results, trained, metric)
+    if len(names) == 1:
+        ours = summary.of_metric(study, study.cases_of(names[0]), metric).of(names[0])
     where = Cell(f"{metric.name} {metric.point}")
     return Cell(figure.variant), where, published, ours

@@ -1,6 +1,7 @@
-"""The names that analysis specs know: the metrics of a run, and counts of the runs of a variant.
+"""The names that analysis specs know: metrics of runs, and further summaries of variants.
 
-A metric is a file of `pe_lab/metrics`. A count is an entry here, and cells.py counts.
+A metric is a file of `pe_lab/metrics`. A summary here shows another metric in a way of its own, or
+tells something about the runs of a variant.
 """
 
 from pe_lab.metrics import base
@@ -11,46 +12,42 @@ BITS = "bits_per_token"
 BITS_SLIDING = "bits_per_token_sliding"
 
 
-class RunCount(Metric):
-    """A number of runs, or a setting. It has no value for one run."""
+class VariantSummary(Metric):
+    """A summary of the runs of a variant, without a number of its own for one run.
+
+    Attributes:
+      show: the summary, of results/summary.py.
+      by_length: it reads exact match (bits per token for a text), at the point of extrapolation
+        unless a point is stated.
+    """
 
     style = "count"
 
-    def __init__(
-        self,
-        name: str,
-        label: str,
-        *,
-        by_offset: bool = False,
-        of_training: bool = False,
-        at_extrapolation: bool = False,
-    ):
+    def __init__(self, name: str, label: str, show: str, *, by_length: bool = False):
         super().__init__(name)
         self.label = label
-        self.by_offset = by_offset
-        self.of_training = of_training
-        self.at_extrapolation = self.by_length = at_extrapolation
+        self.show = show
+        self.by_length = self.by_offset = self.at_extrapolation = by_length
+        self.of_training = not by_length
 
 
-COUNTS = (
-    RunCount("extrapolates", "seeds that extrapolate"),
-    RunCount("solved", "solved", of_training=True),
-    RunCount("seeds", "seeds", of_training=True),
-    RunCount("chosen", "chosen", of_training=True),
-    RunCount("tied", "tied settings", by_offset=True, at_extrapolation=True),
-    RunCount("every_seed", "each seed", by_offset=True, at_extrapolation=True),
+SUMMARIES = (
+    VariantSummary("seeds", "seeds", "finished"),
+    VariantSummary("chosen", "chosen", "setting"),
+    VariantSummary("tied", "tied settings", "tied", by_length=True),
+    VariantSummary("every_seed", "each seed", "seeds", by_length=True),
 )
 
 
 def _by_name() -> dict[str, Metric]:
-    """The counts, and the metrics whose values are numbers."""
+    """The summaries, and the metrics whose values are numbers."""
     entries: dict[str, Metric] = {}
     for name, metric in base.by_name().items():
         # A list over tokens or attributes is no number of a table.
         is_list = isinstance(metric, MeasuredMetric) and metric.is_list
         if not is_list:
             entries[name] = metric
-    return entries | {count.name: count for count in COUNTS}
+    return entries | {summary.name: summary for summary in SUMMARIES}
 
 
 BY_NAME = _by_name()

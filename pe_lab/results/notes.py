@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from pe_lab.results import statistics
-from pe_lab.results.formats import DASH
-from pe_lab.results.results import Results
+from pe_lab.results.formats import DASH, Cell, Table
+from pe_lab.results.study import Study
 
-REVEALS, SEEN, REPEATED, EDGE = "†", "‡", "§", "(edge)"
+REVEALS, SEEN, REPEATED, UNSOLVED, EDGE = "†", "‡", "§", "*", "(edge)"
 EVERY_SEED_SHOWN = ", every one of which is shown"
 # A table has the note of a sign if the sign occurs in its text.
 SIGNS = {
@@ -53,13 +53,13 @@ def intervals(counts: Sequence[int], show: str = "median") -> str:
     return f"Intervals [in brackets]: {'; '.join(parts)}."
 
 
-def extrapolation(results: Results, counts: Sequence[int]) -> list[str]:
+def extrapolation(study: Study, counts: Sequence[int]) -> list[str]:
     """Return the definition of *extrapolates* and the note about its intervals.
 
     Args:
       counts: numbers of runs with a known outcome.
     """
-    criterion = results.spec.extrapolation
+    criterion = study.spec.extrapolation
     notes = [f"*extrapolates*: runs that are {criterion}; of the runs with a known outcome."]
     known = [count for count in counts if count]
     if known:
@@ -68,10 +68,10 @@ def extrapolation(results: Results, counts: Sequence[int]) -> list[str]:
     return notes
 
 
-def oracle(results: Results) -> str:
+def oracle(study: Study) -> str:
     """Return the note of numbers that were chosen on the test."""
     return (
-        f"Oracle: chosen by the test itself, as in {results.spec.oracle}; for comparison "
+        f"Oracle: chosen by the test itself, as in {study.spec.oracle}; for comparison "
         f"with it alone."
     )
 
@@ -99,3 +99,29 @@ def listed(counts: Sequence[int], unit: str = "seed") -> str:
     if most != 1:
         unit += "s"
     return f"{amount} {unit}"
+
+
+def table(
+    title: str,
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    before: Sequence[str],
+    *,
+    beyond: bool = False,
+) -> Table:
+    """Return a table with the notes of all signs that it has.
+
+    Args:
+      before: notes that come before the notes of the signs. Empty ones are left out.
+      beyond: an arrow in the header needs its note too.
+    """
+    text = " ".join(cell.text for row in rows for cell in row)
+    headings = " ".join(header)
+    signs = [sign for sign in SIGNS if sign in text]
+    in_headings = ("→", REPEATED) if beyond else (REPEATED,)
+    # A heading may have other signs as characters, such as the ± of a column.
+    signs += [sign for sign in in_headings if sign in headings and sign not in signs]
+    explanations = [SIGNS[sign] for sign in signs]
+    all_notes = tuple(note for note in [*before, *explanations] if note)
+    return Table(title, caption, tuple(header), tuple(map(tuple, rows)), all_notes)

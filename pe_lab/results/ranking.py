@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pe_lab.results import comparable, measured, significance, statistics
-from pe_lab.results.results import Results, Variant
+from pe_lab.results import comparable, significance, statistics, summary
 from pe_lab.results.significance import Ranks
 from pe_lab.results.statistics import Array, Interval
-from pe_lab.runs.analysis_spec import SEPARATOR, MetricPoint
+from pe_lab.results.study import Study
+from pe_lab.runs.analysis_spec import SEPARATOR
 
 
 @dataclass(frozen=True)
@@ -41,25 +41,23 @@ class MeanRank:
     interval: Interval
 
 
-def ranking(results: Results) -> Ranking:
+def ranking(study: Study) -> Ranking:
     """Rank the variants by median exact match at the point of extrapolation.
 
     A variant counts if every task has it and nothing sets it apart. A task counts if all of these
     variants solved it.
     """
-    point = results.spec.extrapolation.point
-    tasks = list(dict.fromkeys(variant.task for variant in results.variants))
-    ranked = _comparable(results)
+    tasks = list(dict.fromkeys(study.variants["task_name"]))
+    ranked = _comparable(study)
+    values = _values(study)
     solved = []
     for task in tasks:
-        if ranked and all(of_tasks[task].solved for of_tasks in ranked.values()):
+        names = [of_tasks[task] for of_tasks in ranked.values()]
+        if names and all(study.by_name[name]["solved"] for name in names):
             solved.append(task)
     scores = []
     for task in solved:
-        medians = []
-        for of_tasks in ranked.values():
-            values = _values(of_tasks[task], point)
-            medians.append(statistics.median(values))
+        medians = [statistics.median(values[of_tasks[task]]) for of_tasks in ranked.values()]
         scores.append([median for median in medians if median is not None])
     # Friedman's test has no missing values.
     is_complete = all(len(row) == len(ranked) for row in scores)
@@ -67,7 +65,7 @@ def ranking(results: Results) -> Ranking:
     return Ranking(tuple(ranked), tuple(solved), len(tasks), ranks)
 
 
-def mean_ranks(results: Results) -> dict[str, MeanRank]:
+def mean_ranks(study: Study) -> dict[str, MeanRank]:
     """Rank the variants by interquartile mean exact match at the point of extrapolation.
 
     A variant has a mean rank if every task has it, nothing sets it apart, it has ten seeds, and at
@@ -75,14 +73,15 @@ def mean_ranks(results: Results) -> dict[str, MeanRank]:
     """
     from scipy import stats
 
-    point = results.spec.extrapolation.point
-    tasks = dict.fromkeys(variant.task for variant in results.variants)
+    tasks = dict.fromkeys(study.variants["task_name"])
+    all_values = _values(study)
     values = {}
-    for name, of_tasks in _comparable(results).items():
+    for name, of_tasks in _comparable(study).items():
         variants = [of_tasks[task] for task in tasks]
-        of_name = [_values(variant, point) for variant in variants]
+        of_name = [all_values[variant] for variant in variants]
         fewest = min(map(len, of_name))
-        if all(map(is_solved, variants)) and fewest >= statistics.BOOTSTRAP_FROM:
+        is_solved_by_all = all(is_solved(study, variant) for variant in variants)
+        if is_solved_by_all and fewest >= statistics.BOOTSTRAP_FROM:
             values[name] = of_name
     if len(values) < 2:
         return {}
@@ -102,11 +101,10 @@ def mean_ranks(results: Results) -> dict[str, MeanRank]:
     return mean_ranks
 
 
-def is_solved(variant: Variant) -> bool:
+def is_solved(study: Study, name: str) -> bool:
     """Return whether at least half of the seeds of a variant are solved."""
-    if not variant.runs:
-        return False
-    return 2 * variant.solved >= len(variant.runs)
+    row = study.by_name[name]
+    return bool(row["runs"]) and 2 * row["solved"] >= row["runs"]
 
 
 def _resampled(values: list[float], generator: np.random.Generator) -> Array:
@@ -118,34 +116,33 @@ def _resampled(values: list[float], generator: np.random.Generator) -> Array:
     return np.append(statistics.interquartile_mean(values), of_resamples)
 
 
-def by_name(results: Results) -> dict[str, dict[str, Variant]]:
+def by_name(study: Study) -> dict[str, dict[str, str]]:
     """Return the variants by their names without the label of the task, and by task."""
-    variants: dict[str, dict[str, Variant]] = {}
-    for variant in results.variants:
-        labels = dict(variant.labels)
+    variants: dict[str, dict[str, str]] = {}
+    for full_name, row in study.by_name.items():
+        labels = study.labels(full_name)
         labels.pop("task", None)
         name = SEPARATOR.join(filter(None, labels.values()))
-        of_tasks = variants.setdefault(name, {})
-        of_tasks[variant.task] = variant
+        variants.setdefault(name, {})[row["task_name"]] = full_name
     return variants
 
 
-def _comparable(results: Results) -> dict[str, dict[str, Variant]]:
+def _comparable(study: Study) -> dict[str, dict[str, str]]:
     """Return the variants that every task has and that nothing sets apart."""
-    point = results.spec.extrapolation.point
-    tasks = {variant.task for variant in results.variants}
+    point = study.spec.extrapolation.point
+    tasks = set(study.variants["task_name"])
     variants = {}
-    for name, of_tasks in by_name(results).items():
+    for name, of_tasks in by_name(study).items():
         if of_tasks.keys() != tasks:
             continue  # ranks over other tasks would be other numbers
-        reasons = [comparable.apart(results, variant, point) for variant in of_tasks.values()]
-        if not any(reasons):
+        if not any(comparable.apart(study, variant, point) for variant in of_tasks.values()):
             variants[name] = of_tasks
     return variants
 
 
-def _values(variant: Variant, point: MetricPoint) -> list[float]:
-    """Return exact match at a point for each finished run that has it."""
-    runs = [run for run in variant.measured if run.finished]
-    values = [measured.at_point(run, "exact_match", point) for run in runs]
-    return [value for value in values if value is not None]
+def _values(study: Study) -> dict[str, list[float]]:
+    """Return exact match at the point of extrapolation of each variant's runs that have it."""
+    point = study.spec.extrapolation.point
+    known = summary.values_at(study, study.cases, "exact_match", point).dropna(subset="value")
+    values = known.groupby("variant", sort=False)["value"].agg(list)
+    return {name: values.get(name, []) for name in study.by_name}

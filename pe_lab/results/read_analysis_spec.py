@@ -6,7 +6,6 @@
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from pe_lab.metrics.base import LengthMetric
 from pe_lab.results import metrics
 from pe_lab.results.read_points import LENGTH_KEYS, POINT_KEYS, metric_point
 from pe_lab.runs.analysis_spec import (
@@ -170,7 +169,7 @@ def _check_metric(where: str, table: TableSpec, metric: MetricSpec) -> None:
             f"{where}: the length of {name} is stated twice, in the metric and by 'length' in "
             f"{places}."
         )
-    if isinstance(entry, LengthMetric) and not point.has_length and not by_length:
+    if entry.by_length and not entry.at_extrapolation and not point.has_length and not by_length:
         raise UserError(
             f"{where}: {name} has a value at each length: put 'length' in {places}, or state one "
             f"{example}."

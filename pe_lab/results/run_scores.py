@@ -1,6 +1,6 @@
 """One row for each run: the numbers that compare encodings, and those that choose a setting.
 
-    runs = run_scores.of(frame.read("results/published/noise_pilot"))
+    runs = run_scores.of(frame.read("results/published/noise_pilot").numbers)
     columns = run_scores.compare(runs, rows=["model.encodings"], setting="train.learning_rate")
 
 `compare` answers three questions about an encoding: what it does at most settings (reliably), what
@@ -28,17 +28,20 @@ def of(numbers: pd.DataFrame, multiples: Sequence[int | float] = MULTIPLES) -> p
     """Return one row for each run, evaluated as it was trained.
 
     Args:
-      numbers: of `frame.read`.
+      numbers: of `Study.numbers`.
       multiples: of the training length; those that are not measured have no column.
 
-    Columns: those of `frame.read` up to max_length, and
+    Columns: those of `Study.numbers` up to max_length, and
       1x, 1.125x, …: exact match in the test at these multiples of the training length.
       area: the mean exact match from 1x to the largest multiple over the logarithm of the length.
       validation loss, validation exact match: means over the validation lengths.
     """
     plain = numbers[(numbers["override"] == "") & (numbers["offset"] == 0)]
     last = plain.columns.get_loc("max_length")
-    runs = plain[plain.columns[: last + 1]].drop_duplicates("run_id").set_index("run_id")
+    runs = plain[plain.columns[: last + 1]].drop_duplicates("run_id")
+    # Words of a large study are categories, which cannot be compared with new words.
+    words = runs.select_dtypes("category").columns
+    runs = runs.astype(dict.fromkeys(words, object)).set_index("run_id")
     tests = plain[(plain["split"] == "test") & (plain["metric"] == "exact_match")]
     tests = tests.assign(multiple=tests["length"] / tests["max_length"])
     table = tests.pivot(index="run_id", columns="multiple", values="value")

@@ -9,166 +9,188 @@ and tables show how much that matters.
 """
 
 import dataclasses
-import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
-from pe_lab.results import measured, statistics, variant_names
-from pe_lab.results.results import EVALUATED_WITH, Results, Variant
-from pe_lab.results.statistics import Interval
-from pe_lab.runs import validation
-from pe_lab.runs.analysis_spec import SEPARATOR, MetricSpec
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.results import variant_names
+from pe_lab.results.study import EVALUATED_WITH, Study
+from pe_lab.runs.analysis_spec import SEPARATOR
+
+Seed = tuple[int, int]  # of the weights and of the data
+Row = dict[str, Any]  # a case
+Rule = Callable[[Sequence[Row]], float]
 
 
-def chosen(results: Results) -> Results:
-    """Return the results with one variant for all that differ in tuned axes only."""
-    tuned = results.spec.tuned
-    if not tuned:
-        return results
-    groups: dict[tuple[tuple[str, str], ...], list[Variant]] = {}
-    for variant in results.variants:
-        labels = variant.labels.items()
-        untuned = tuple((axis, text) for axis, text in labels if axis not in tuned)
-        groups.setdefault(untuned, []).append(variant)
-    variants = []
-    settings: dict[tuple[tuple[str, str], ...], list[str | None]] = {}
-    for untuned, group in groups.items():
-        candidates = with_shared_seeds(group)
-        override_axes = (EVALUATED_WITH, *group[0].override_axes)
-        as_trained = tuple(pair for pair in untuned if pair[0] not in override_axes)
-        if group[0].override is None:
-            # The variant has all of its seeds, and not only those that were compared.
-            best = group[best_candidate(candidates)]
-            settings[as_trained] = _on_tuned_axes(best, tuned)
+def mean_loss(cases: Sequence[Row]) -> float:
+    """Return the mean validation loss over seeds; infinite if one of them has none."""
+    # A run that diverged has an infinite loss, so that its setting is not chosen.
+    losses = [case["validation_loss"] for case in cases if case["status"] != "failed"]
+    return sum(losses) / len(losses) if losses else math.inf
+
+
+def choose(study: Study, axes: Sequence[str] | None = None, rule: Rule = mean_loss) -> Study:
+    """Return the study with one variant for all that differ in tuned axes only.
+
+    Args:
+      axes: None: the tuned axes of the analysis spec.
+      rule: of the cases of a setting; the least number is chosen.
+    """
+    tuned = study.spec.tuned if axes is None else axes
+    if not tuned or study.settings is not None:
+        return study
+    others = [axis for axis in study.axes if axis not in tuned]
+    grid_axes = [axis for grid in study.grids for axis in grid]
+    key_axes = [*others, EVALUATED_WITH, *dict.fromkeys(grid_axes)]
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, row in study.by_name.items():
+        groups.setdefault(tuple(row[axis] for axis in key_axes), []).append(name)
+    cases_of: dict[str, list[Row]] = {name: [] for name in study.by_name}
+    columns = ["variant", "seed", "data_seed", "status", "validation_loss", "solved"]
+    for number, case in enumerate(study.cases[columns].to_dict("records")):
+        cases_of[case["variant"]].append({**case, "number": number})
+    best_of: dict[tuple[str, ...], list[str]] = {}
+    names, settings, candidates = [], [], []
+    for key, group in groups.items():
+        compared = with_shared_seeds([cases_of[name] for name in group])
+        as_trained = key[: len(others)]
+        if not study.by_name[group[0]]["override"]:
+            ranks = [(rule(cases), not _trained(cases)) for cases in compared]
+            best = group[ranks.index(min(ranks))]
+            best_of[as_trained] = [study.by_name[best][axis] for axis in tuned]
         else:
             # An override has the setting of the variant as trained, or no row.
-            setting_as_trained = settings[as_trained]
-            same = [v for v in group if _on_tuned_axes(v, tuned) == setting_as_trained]
+            chosen = best_of[as_trained]
+            same = [name for name in group if [study.by_name[name][a] for a in tuned] == chosen]
             if not same:
                 continue
             (best,) = same
-        variants.append(
-            dataclasses.replace(best, labels=dict(untuned), candidates=in_order(candidates, tuned))
-        )
-    renamed = _renamed(results, variants)
-    return dataclasses.replace(results, variants=tuple(renamed))
+        names.append(best)
+        has_shared_seeds = bool(shared_seeds(compared))
+        for name, cases in zip(group, compared, strict=True):
+            row = _setting(study, name, best, cases, tuned, rule)
+            settings.append({**row, "has_shared_seeds": has_shared_seeds})
+            candidates += [(best, name, case["number"]) for case in cases]
+    return _chosen(study, others, names, settings, candidates)
 
 
-def _on_tuned_axes(variant: Variant, tuned: Sequence[str]) -> list[str | None]:
-    return [variant.labels.get(axis) for axis in tuned]
+def _setting(
+    study: Study, name: str, best: str, cases: Sequence[Row], tuned: Sequence[str], rule: Rule
+) -> Row:
+    labels = [study.by_name[name][axis] for axis in tuned]
+    numbers = [_as_number(text) for text in labels]
+    return {
+        "variant": best,
+        "candidate": name,
+        # Without a run, nothing was chosen.
+        "is_chosen": name == best and bool(cases),
+        "setting": SEPARATOR.join(filter(None, labels)),
+        **dict(zip(tuned, labels, strict=True)),
+        "order": tuple(math.inf if number is None else number for number in numbers),
+        "loss": rule(cases),
+        "solved": sum(case["solved"] for case in cases),
+        "runs": len(cases),
+    }
 
 
-def best_candidate(candidates: Sequence[Variant]) -> int:
-    """Return the index of the candidate with the least loss; one whose runs all failed is last."""
-    ranks = [(loss(candidate), not _trained(candidate)) for candidate in candidates]
-    return ranks.index(min(ranks))
+def _chosen(
+    study: Study,
+    others: Sequence[str],
+    names: Sequence[str],
+    settings: Sequence[Row],
+    candidates: Sequence[tuple[str, str, int]],
+) -> Study:
+    """Return the study of the variants that were chosen, without tuned axes in their names."""
+    labels = [{axis: study.by_name[name][axis] for axis in others} for name in names]
+    new_names = variant_names.names(study.name, labels)
+    renamed = {}
+    for name, new_name in zip(names, new_names, strict=True):
+        override = study.by_name[name]["override"]
+        renamed[name] = f"{new_name}, {EVALUATED_WITH} {override}" if override else new_name
+    tuned = [axis for axis in study.axes if axis not in others]
+    variants = study.variants.loc[list(names)].drop(columns=tuned).rename(index=renamed)
+    cases = study.cases[study.cases["variant"].isin(names)]
+    order = pd.DataFrame(settings)
+    order["variant"] = order["variant"].map(renamed)
+    # Numbers are in their own order, other labels in that of the sweep.
+    order["place"] = order["variant"].map(list(variants.index).index)
+    order = order.sort_values(["place", "order"], kind="stable").drop(columns="place")
+    for _, of_variant in order.groupby("variant", sort=False):
+        order.loc[of_variant.index, "is_at_edge"] = at_edge(of_variant, tuned)
+    solved = order[order["is_chosen"]].set_index("variant")["solved"]
+    order["is_tied"] = order["solved"] == order["variant"].map(solved).fillna(0)
+    of_candidates = study.cases.iloc[[number for _, _, number in candidates]]
+    of_candidates = of_candidates.assign(
+        variant=[renamed[best] for best, _, _ in candidates],
+        candidate=[name for _, name, _ in candidates],
+    )
+    return dataclasses.replace(
+        study,
+        axes=tuple(others),
+        variants=variants,
+        cases=cases.assign(variant=cases["variant"].map(renamed)).drop(columns=tuned),
+        settings=order,
+        candidates=of_candidates,
+        chosen_from=tuple(names),
+    )
 
 
-def _renamed(results: Results, variants: Sequence[Variant]) -> list[Variant]:
-    """Return the variants with names that leave out the tuned axes."""
-    # An override is no axis of the sweep. It is added behind the name.
-    of_overrides = {EVALUATED_WITH, *itertools.chain(*results.override_axes)}
-    trained = []
-    for variant in variants:
-        labels = variant.labels.items()
-        trained.append({axis: text for axis, text in labels if axis not in of_overrides})
-    renamed = []
-    names = variant_names.names(results.name, trained)
-    for name, variant in zip(names, variants, strict=True):
-        if EVALUATED_WITH in variant.labels:
-            name = f"{name}, {EVALUATED_WITH} {variant.labels[EVALUATED_WITH]}"
-        renamed.append(dataclasses.replace(variant, name=name))
-    return renamed
+def with_shared_seeds(group: Sequence[Sequence[Row]]) -> list[list[Row]]:
+    """Return the cases of the seeds that all settings have; unchanged if there are none.
 
-
-def with_shared_seeds(group: Sequence[Variant]) -> list[Variant]:
-    """Return the variants with the runs of the seeds that all of them have; unchanged if none.
-
-    A run that failed says nothing about its setting, so its seed is not shared. A variant of which
+    A run that failed says nothing about its setting, so its seed is not shared. A setting of which
     every run failed shares no seed and is not counted.
     """
     shared = shared_seeds(group)
     if not shared:
-        return list(group)
-    candidates = []
-    for variant in group:
-        runs = [run.record for run in variant.measured if run.seed in shared]
-        candidates.append(dataclasses.replace(variant, runs=tuple(runs)))
-    return candidates
+        return [list(cases) for cases in group]
+    return [[case for case in cases if _seed(case) in shared] for cases in group]
 
 
-def shared_seeds(group: Sequence[Variant]) -> set[tuple[int, int]]:
-    """Return the seeds that all variants have, without failed runs and variants that failed."""
-    seeds = []
-    for variant in group:
-        trained = [run.seed for run in variant.measured if run.record["status"] != "failed"]
-        if trained:
-            seeds.append(set(trained))
-    return set.intersection(*seeds) if seeds else set()
+def shared_seeds(group: Sequence[Sequence[Row]]) -> set[Seed]:
+    """Return the seeds that all settings have, without failed runs and settings that failed."""
+    seeds = [{_seed(case) for case in _trained(cases)} for cases in group]
+    return set.intersection(*filter(None, seeds)) if any(seeds) else set()
 
 
-def loss(variant: Variant) -> float:
-    """Return the mean validation loss over seeds; infinite if one of them has none."""
-    # A run that diverged has an infinite loss, so that its setting is not chosen.
-    losses = [validation.mean_loss(record) for record in _trained(variant)]
-    if not losses:
-        return math.inf
-    return sum(losses) / len(losses)
+def _seed(case: Row) -> Seed:
+    return case["seed"], case["data_seed"]
 
 
-def _trained(variant: Variant) -> list[JsonObject]:
-    """Return the records of a variant without those of failed runs."""
-    return [record for record in variant.runs if record["status"] != "failed"]
+def _trained(cases: Sequence[Row]) -> list[Row]:
+    """Return the cases without those of failed runs."""
+    return [case for case in cases if case["status"] != "failed"]
 
 
-def tied(variant: Variant) -> tuple[Variant, ...]:
-    """Return the candidates that as many seeds solved as the chosen one, with it."""
-    # The variant itself may have more seeds than the candidates were compared on.
-    num_solved = chosen_candidate(variant).solved
-    return tuple(candidate for candidate in variant.candidates if candidate.solved == num_solved)
+def settings_of(study: Study, name: str) -> pd.DataFrame:
+    """Return the settings of a variant in their order; none if nothing was tuned."""
+    if study.settings is None:
+        return pd.DataFrame(columns=["variant", "setting", "is_chosen", "is_tied", "runs"])
+    return study.settings[study.settings["variant"] == name]
 
 
-def setting(variant: Variant, tuned: Sequence[str]) -> str:
-    """Return the labels of the chosen variant on the tuned axes."""
-    labels = chosen_candidate(variant).labels
-    return SEPARATOR.join(labels[axis] for axis in tuned if labels.get(axis))
+def setting(study: Study, name: str) -> str:
+    """Return the labels of a chosen variant on the tuned axes; "" if it has no run."""
+    settings = settings_of(study, name)
+    return str(next(iter(settings.loc[settings["is_chosen"], "setting"]), ""))
 
 
-def in_order(candidates: Iterable[Variant], tuned: Sequence[str]) -> tuple[Variant, ...]:
-    """Return the candidates by the numbers of their settings; other labels keep their order."""
+def at_edge(settings: pd.DataFrame, axes: Sequence[str]) -> bool:
+    """Return whether the chosen value of a numeric axis is the smallest or largest one tried.
 
-    def numbers(candidate: Variant) -> list[float]:
-        of_axes = [_as_number(candidate.labels.get(axis)) for axis in tuned]
-        return [math.inf if number is None else number for number in of_axes]
-
-    return tuple(sorted(candidates, key=numbers))
-
-
-def at_edge(variant: Variant, tuned: Sequence[str]) -> bool:
-    """Return whether the chosen value of a numeric axis is the smallest or largest one tried."""
-    for axis in tuned:
-        labels = [candidate.labels.get(axis) for candidate in variant.candidates]
-        numbers = {number for number in map(_as_number, labels) if number is not None}
+    Args:
+      settings: of one variant.
+    """
+    chosen = settings[settings["is_chosen"]]
+    for axis in axes:
+        numbers = {number for number in map(_as_number, settings[axis]) if number is not None}
         if len(numbers) < 2:
             continue  # an axis of names, or of one value, has no edge
-        value = _as_number(chosen_candidate(variant).labels.get(axis))
-        if value in (min(numbers), max(numbers)):
+        if [_as_number(text) for text in chosen[axis]] in ([min(numbers)], [max(numbers)]):
             return True
     return False
-
-
-def chosen_candidate(variant: Variant) -> Variant:
-    """Return the candidate that was chosen. Its labels have the tuned axes."""
-    run_ids = {record["run_id"] for record in variant.runs}
-    for candidate in variant.candidates:
-        # A candidate has only the seeds that all candidates have.
-        if candidate.runs and run_ids.issuperset(r["run_id"] for r in candidate.runs):
-            return candidate
-    return variant
 
 
 def _as_number(text: str | None) -> float | None:
@@ -176,37 +198,3 @@ def _as_number(text: str | None) -> float | None:
         return float(text or "")
     except ValueError:
         return None
-
-
-def interval(variant: Variant, metric: MetricSpec) -> Interval | None:
-    """Return an interval of the interquartile mean that includes the choice.
-
-    Each resample of the seeds chooses anew. None below ten seeds that every candidate has finished.
-    """
-    by_seed = []
-    for candidate in variant.candidates:
-        of_seed = {}
-        for run in candidate.measured:
-            if measured.value(run, metric) is not None:
-                of_seed[run.seed] = run
-        by_seed.append(of_seed)
-    if not by_seed:
-        return None
-    shared = [seed for seed in by_seed[0] if all(seed in runs for runs in by_seed)]
-    if len(shared) < statistics.BOOTSTRAP_FROM:
-        return None
-    num_candidates = len(by_seed)
-    # A seed is resampled as a whole: its losses, which choose, and its outcomes.
-    rows = []
-    for seed in shared:
-        runs = [of_candidate[seed] for of_candidate in by_seed]
-        losses = [validation.mean_loss(run.record) for run in runs]
-        rows.append([*losses, *measured.values(runs, metric)])
-
-    def of_the_best(sample: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
-        losses, outcomes = sample[..., :num_candidates], sample[..., num_candidates:]
-        best = losses.mean(axis=-2).argmin(axis=-1)
-        of_best = np.take_along_axis(outcomes, best[..., None, None], axis=-1)
-        return statistics.interquartile_mean(of_best[..., 0])
-
-    return statistics.bootstrap([np.array(rows, float)], of_the_best)  # [n, 2 K]

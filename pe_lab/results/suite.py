@@ -3,14 +3,16 @@
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.results import cells, formats, notes, pivot, ranking, results, selection
-from pe_lab.results.formats import DASH, Cell, Table
+import pandas as pd
+
+from pe_lab.results import declared_tables, formats, frame, notes, ranking, selection
+from pe_lab.results.formats import DASH, Cell, Table, number
 from pe_lab.results.ranking import MeanRank
-from pe_lab.results.results import Results, Variant
+from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import SEPARATOR
 from pe_lab.runs.record_schema import JsonObject
 
@@ -70,7 +72,7 @@ class Rows:
       left_out: one sentence for each encoding without a row, or without some of its tasks.
     """
 
-    results: Results
+    study: Study
     left_out: tuple[str, ...]
 
 
@@ -83,46 +85,85 @@ def merged(folders: Sequence[Path], protocol: SuiteProtocol) -> Rows:
     Raises:
       UserError: a folder holds no study, or a record is damaged.
     """
-    by_name: dict[str, Variant] = {}
+    runs_of: dict[str, set[str]] = {}  # run ids by the name of a row
     tasks_left_out: dict[tuple[str, Path, str], list[str]] = {}
     missing = 0
-    studies = [selection.chosen(results.load(folder)) for folder in folders]
+    parts = []
+    studies = [selection.choose(frame.read(folder)) for folder in folders]
     for folder, study in zip(folders, studies, strict=True):
-        num_rows = len(by_name)
-        for variant in study.variants:
-            if variant.task not in protocol.configs:
+        new_names = {}
+        for variant in study.trained.index:
+            task = study.by_name[variant]["task_name"]
+            if task not in protocol.configs:
                 continue
-            encoding = variant.labels["model.encodings"]
-            name = SEPARATOR.join([encoding, variant.task])
-            runs = tuple(run for run in variant.runs if run["member"]["seed"] < protocol.seeds)
-            # Without candidates, intervals are over the seeds at the chosen rate.
-            row = dataclasses.replace(variant, name=name, runs=runs, candidates=())
-            reason = _reason_to_leave_out(study, row, protocol)
-            if not reason and name in by_name:
-                if _run_ids(row) <= _run_ids(by_name[name]):
+            encoding = study.by_name[variant]["model.encodings"]
+            name = SEPARATOR.join([encoding, task])
+            cases = study.cases_of(variant)
+            cases = cases[cases["seed"] < protocol.seeds]
+            run_ids = set(cases["run_id"])
+            reason = _reason_to_leave_out(study, task, cases, protocol)
+            if not reason and name in runs_of:
+                if run_ids <= runs_of[name]:
                     continue
                 reason = "the table has a row with this name and other runs"
             if reason:
-                tasks = tasks_left_out.setdefault((encoding, folder, reason), [])
-                tasks.append(variant.task)
+                tasks_left_out.setdefault((encoding, folder, reason), []).append(task)
             else:
-                by_name[name] = row
-        if len(by_name) > num_rows:
+                runs_of[name] = run_ids
+                new_names[variant] = name
+        if new_names:
             missing += study.missing
+        parts.append(_part(study, new_names, protocol.seeds))
     sentences = []
     for (encoding, folder, reason), tasks in tasks_left_out.items():
         sentences.append(f"{encoding} in {folder} is left out of {', '.join(tasks)}: {reason}.")
-    merged = Results("suite", tuple(by_name.values()), missing, studies[0].spec)
-    return Rows(merged, tuple(sentences))
+    return Rows(_united(parts, missing), tuple(sentences))
 
 
-def _reason_to_leave_out(study: Results, variant: Variant, protocol: SuiteProtocol) -> str:
+def _part(study: Study, new_names: Mapping[str, str], seeds: int) -> Study:
+    """Return some variants of a study under other names, with the smaller seeds."""
+    variants = study.variants.loc[list(new_names)].rename(index=new_names)
+    cases = study.cases[study.cases["variant"].isin(new_names) & (study.cases["seed"] < seeds)]
+    cases = cases.assign(variant=cases["variant"].map(new_names))
+    measured = study.measured[study.measured["run"].isin(cases["run"])]
+    return dataclasses.replace(study, variants=variants, cases=cases, measured=measured)
+
+
+def _united(parts: Sequence[Study], missing: int) -> Study:
+    """Return one study with the variants of several ones."""
+    cases, measured = [], []
+    first_run = 0
+    for part in parts:
+        cases.append(part.cases.assign(run=part.cases["run"] + first_run))
+        measured.append(part.measured.assign(run=part.measured["run"] + first_run))
+        first_run += 1 + max(part.measured["run"], default=0)
+    axes = tuple(dict.fromkeys(axis for part in parts for axis in part.axes))
+    variants = pd.concat([part.variants for part in parts])
+    variants[list(axes)] = variants[list(axes)].fillna("")
+    all_cases = pd.concat(cases, ignore_index=True)
+    return dataclasses.replace(
+        parts[0],
+        name="suite",
+        axes=axes,
+        variants=frame.described(variants, all_cases),
+        cases=all_cases,
+        measured=pd.concat(measured, ignore_index=True),
+        missing=missing,
+        # Without candidates, intervals are over the seeds at the chosen rate.
+        settings=None,
+        candidates=None,
+    )
+
+
+def _reason_to_leave_out(
+    study: Study, task: str, cases: pd.DataFrame, protocol: SuiteProtocol
+) -> str:
     if study.name not in protocol.studies:
         return f"its study is {study.name}, and this table is of {protocol.studies[0]}"
-    if not variant.runs:
+    if cases.empty:
         return ""
-    config = variant.runs[0]["config"]
-    expected = protocol.configs[variant.task]
+    config = cases["config"].iloc[0]
+    expected = protocol.configs[task]
     differences = []
     for group in _COMPARED:
         for setting in sorted(expected[group].keys() | config[group].keys()):
@@ -133,11 +174,7 @@ def _reason_to_leave_out(study: Results, variant: Variant, protocol: SuiteProtoc
     return "; ".join(differences)
 
 
-def _run_ids(variant: Variant) -> set[str]:
-    return {run["run_id"] for run in variant.runs}
-
-
-def tables(merged: Results, seeds: int, costs: Mapping[str, float]) -> list[Table]:
+def tables(merged: Study, seeds: int, costs: Mapping[str, float]) -> list[Table]:
     """Return the tables of the suite; the first one has seeds, solved tasks, mean ranks and costs.
 
     Args:
@@ -146,16 +183,17 @@ def tables(merged: Results, seeds: int, costs: Mapping[str, float]) -> list[Tabl
     """
     declared = []
     for spec in merged.spec.tables:
-        declared += pivot.tables(merged, spec)
+        declared += declared_tables.tables(merged, spec)
     first, *others = declared
     return [_with_summary(merged, first, seeds, costs), *others]
 
 
 def page_of_study(folder: Path) -> str:
     """Return the tables of one study with the axes of the suite as text."""
-    study = selection.chosen(results.load(folder))
-    configs = {variant.task: variant.runs[0]["config"] for variant in study.variants}
-    num_seeds = max(len(variant.runs) for variant in study.variants)
+    study = selection.choose(frame.read(folder))
+    first = study.cases.drop_duplicates("task")
+    configs = dict(zip(first["task"], first["config"], strict=True))
+    num_seeds = int(study.variants["runs"].max())
     return page([folder], SuiteProtocol((study.name,), configs, num_seeds), "").markdown
 
 
@@ -164,11 +202,11 @@ def page(folders: Sequence[Path], protocol: SuiteProtocol, remark: str) -> Page:
     rows = merged(folders, protocol)
     parts = [remark] if remark else []
     parts += rows.left_out
-    if not rows.results.variants:
+    if rows.study.variants.empty:
         return Page("\n\n".join(parts), "")
-    of_rows = tables(rows.results, protocol.seeds, step_times(folders))
-    if rows.results.missing:
-        parts.append(f"Runs of these rows without a record: {rows.results.missing}.")
+    of_rows = tables(rows.study, protocol.seeds, step_times(folders))
+    if rows.study.missing:
+        parts.append(f"Runs of these rows without a record: {rows.study.missing}.")
     for table in of_rows:
         parts += [f"## {table.title}", table.caption, formats.markdown(table)]
     parts = [part for part in parts if part]
@@ -176,7 +214,7 @@ def page(folders: Sequence[Path], protocol: SuiteProtocol, remark: str) -> Page:
     text = "\n".join(f"- {note}" for note in of_tables)
     # The page has no table of single seeds.
     parts.append(text.replace(notes.EVERY_SEED_SHOWN, ""))
-    latex = "\n".join(formats.latex(table, rows.results.name) for table in of_rows)
+    latex = "\n".join(formats.latex(table, rows.study.name) for table in of_rows)
     return Page("\n\n".join(parts), latex)
 
 
@@ -196,21 +234,22 @@ def step_times(folders: Sequence[Path]) -> dict[str, float]:
     return times
 
 
-def _with_summary(merged: Results, table: Table, seeds: int, costs: Mapping[str, float]) -> Table:
+def _with_summary(merged: Study, table: Table, seeds: int, costs: Mapping[str, float]) -> Table:
     ranks = ranking.mean_ranks(merged)
     by_name = ranking.by_name(merged)
-    num_tasks = len({variant.task for variant in merged.variants})
+    num_tasks = merged.variants["task_name"].nunique()
     rows = []
     for row in table.rows:
         name = row[0].text
-        of_tasks = by_name[name].values()
-        num_solved = sum(map(ranking.is_solved, of_tasks))
-        summary = [_seeds(of_tasks, seeds), Cell(f"{num_solved}/{num_tasks}", num_solved)]
+        variants = list(by_name[name].values())
+        num_solved = sum(ranking.is_solved(merged, variant) for variant in variants)
+        counts = [merged.by_name[variant]["runs"] for variant in variants]
+        more = [_seeds(counts, seeds), Cell(f"{num_solved}/{num_tasks}", num_solved)]
         if ranks:
-            summary.append(_rank(ranks.get(name)))
+            more.append(_rank(ranks.get(name)))
         cost = costs.get(name)
-        summary.append(Cell(cells.number(cost, exact=False), cost))
-        rows.append((*row, *summary))
+        more.append(Cell(number(cost, exact=False), cost))
+        rows.append((*row, *more))
     header = [*table.header, "seeds", "solved tasks"]
     explanations = [*table.notes, _SEEDS_NOTE]
     if ranks:
@@ -221,8 +260,7 @@ def _with_summary(merged: Results, table: Table, seeds: int, costs: Mapping[str,
     return Table(table.title, _CAPTION, tuple(header), tuple(rows), tuple(explanations))
 
 
-def _seeds(of_tasks: Iterable[Variant], seeds: int) -> Cell:
-    counts = [len(variant.runs) for variant in of_tasks]
+def _seeds(counts: Sequence[int], seeds: int) -> Cell:
     fewest, most = min(counts), max(counts)
     text = str(fewest) if fewest == most else f"{fewest} to {most}"
     if fewest < seeds:

@@ -171,6 +171,8 @@ def override_axes(records: Iterable[JsonObject]) -> dict[str, dict[str, str]]:
 
 def has_changed_rows(record: JsonObject) -> bool:
     """Return whether some of the preferred rows were measured with changed code."""
+    if not any(row["sources"] for row in record["rows"]):
+        return False
     known = code_versions.known(record)
     return not all(code_versions.agree(record, row, known) for row in preferred_rows(record))
 

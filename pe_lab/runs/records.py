@@ -15,11 +15,12 @@ Training writes records and the analysis reads them. Neither needs the other.
 
 import gzip
 import hashlib
+import io
 import itertools
 import json
 import math
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -139,17 +140,8 @@ def _from_text(text: str | bytes, path: Path) -> Record:
 
 
 def read_all(folder: Path) -> dict[str, Record]:
-    """Return the records of a study's folder by run id.
-
-    A record with a file of its own replaces the record of this run in the archive.
-
-    Raises:
-      UserError: a record is damaged, or is of another version.
-    """
-    by_id, damaged = read_intact(folder)
-    for reason in damaged.values():
-        raise Damaged(reason)
-    return by_id
+    """Return the records of a study's folder by run id; errors as for `each`."""
+    return {record["run_id"]: record for record in each(folder)}
 
 
 def read_intact(folder: Path) -> tuple[dict[str, Record], dict[Path, str]]:
@@ -158,20 +150,41 @@ def read_intact(folder: Path) -> tuple[dict[str, Record], dict[Path, str]]:
     Raises:
       UserError: the archive is damaged, or a record is of another version.
     """
-    by_id = _read_archive(folder / ARCHIVE)
-    damaged = {}
+    damaged: dict[Path, str] = {}
+    by_id = {record["run_id"]: record for record in each(folder, damaged)}
+    return by_id, damaged
+
+
+def each(folder: Path, damaged: dict[Path, str] | None = None) -> Iterator[Record]:
+    """Yield the records of a study's folder, one at a time, so that memory holds one of them.
+
+    A record with a file of its own replaces the record of this run in the archive.
+
+    Args:
+      damaged: gets a sentence for each damaged file; None: the first one is an error.
+
+    Raises:
+      UserError: the archive or, without `damaged`, a file is damaged; or another version.
+    """
     try:
         names = files.names_in(folder / "records")
     except OSError as e:
         raise UserError(f"{folder / 'records'} cannot be read ({one_line(e)}).") from e
-    for path in [folder / "records" / name for name in names if name.endswith(".json")]:
+    paths = [folder / "records" / name for name in names if name.endswith(".json")]
+    # The archive's record of a run may be older than its file, even if the file is damaged.
+    replaced = {path.stem for path in paths}
+    for record in _read_archive(folder / ARCHIVE):
+        if record["run_id"] not in replaced:
+            yield record
+    for path in paths:
         try:
-            by_id[path.stem] = _read_named(path)
+            record = _read_named(path)
         except Damaged as e:
-            # The archive's record of this run may be older than the damaged file.
-            by_id.pop(path.stem, None)
+            if damaged is None:
+                raise
             damaged[path] = str(e)
-    return by_id, damaged
+        else:
+            yield record
 
 
 def read_run(folder: Path, run_id: str) -> Record | None:
@@ -179,7 +192,8 @@ def read_run(folder: Path, run_id: str) -> Record | None:
     path = path_of(folder, run_id)
     if path.exists():
         return read(path)
-    return _read_archive(folder / ARCHIVE).get(run_id)
+    archived = (record for record in _read_archive(folder / ARCHIVE) if record["run_id"] == run_id)
+    return next(archived, None)
 
 
 def exist(folder: Path) -> bool:
@@ -207,19 +221,23 @@ def archive(records: Iterable[JsonObject | Record]) -> bytes:
     return gzip.compress(content, compresslevel=9, mtime=0)
 
 
-def _read_archive(path: Path) -> dict[str, Record]:
-    """Return the records of an archive by run id; none if there is no archive."""
+def _read_archive(path: Path) -> Iterator[Record]:
+    """Yield the records of an archive; none if there is no archive."""
     if not path.exists():
-        return {}
-    compressed = _content(path)
+        return
+    content = io.BytesIO(_content(path))
+    is_empty = True
     try:
-        lines = gzip.decompress(compressed).decode("utf-8").splitlines()
+        with gzip.open(content, "rt", encoding="utf-8", newline="\n") as lines:
+            for line in lines:
+                is_empty = False
+                yield _from_text(line, path)
+    except UserError:
+        raise
     except (OSError, ValueError, EOFError, zlib.error) as e:
         raise _damaged(path, one_line(e)) from e
-    if not lines:  # also of a file of 0 bytes, which gzip reads without complaint
+    if is_empty:  # also of a file of 0 bytes, which gzip reads without complaint
         raise _damaged(path, "it is empty")
-    records = [_from_text(line, path) for line in lines]
-    return {record["run_id"]: record for record in records}
 
 
 def _read_named(path: Path) -> Record:

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pe_lab.results import selection
-from pe_lab.results.results import Variant
-from pe_lab.runs import grid, records
+from pe_lab.runs import grid, records, validation
 from pe_lab.runs.analysis_spec import SEPARATOR
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Choice, Point
@@ -171,7 +170,7 @@ def choose(
     """
     by_id, _ = records.read_intact(folder)  # the run of a damaged record will be trained again
     settings: dict[Labels, dict[Labels, Point]] = {}
-    trained: dict[Labels, dict[Labels, list[Record]]] = {}
+    trained: dict[Labels, dict[Labels, list[selection.Row]]] = {}
     for point, entry in zip(points, study.entries, strict=True):
         setting = {path: point[path] for path in tuning.axes}
         labels = _labels(setting)
@@ -181,18 +180,28 @@ def choose(
         record = by_id.get(entry.run.run_id)
         if record is not None and record["status"] != "failed":
             by_setting = trained.setdefault(variant, {})
-            by_setting.setdefault(labels, []).append(record)
+            by_setting.setdefault(labels, []).append(_case(record))
     tuned = []
     for variant, by_setting in trained.items():
         # Settings are compared on the seeds that all of them have, because a run may have failed.
-        candidates = [Variant(study.name, tuple(seeds)) for seeds in by_setting.values()]
-        compared = selection.with_shared_seeds(candidates)
-        losses = dict(zip(by_setting, map(selection.loss, compared), strict=True))
-        best = list(by_setting)[selection.best_candidate(compared)]
+        compared = selection.with_shared_seeds(list(by_setting.values()))
+        losses = dict(zip(by_setting, map(selection.mean_loss, compared), strict=True))
+        best = min(losses, key=losses.__getitem__)
         setting = settings[variant][best]
         edges = tuned_axes.edges(setting, settings[variant].values())
         tuned.append(Tuned(variant, setting, losses, edges))
     return tuned
+
+
+def _case(record: Record) -> selection.Row:
+    """Return a run as the choice of a setting reads it."""
+    member = record["member"]
+    return {
+        "seed": member["seed"],
+        "data_seed": member["data_seed"],
+        "status": record["status"],
+        "validation_loss": validation.mean_loss(record),
+    }
 
 
 def describe(choice: Tuned) -> str:

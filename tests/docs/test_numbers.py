@@ -2,7 +2,7 @@ import pytest
 
 from docs.build import commits, rounding
 from docs.build.numbers import Numbers
-from pe_lab.results import results, tables
+from pe_lab.results import frame, tables
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
 from tests.results.test_selection import tuned
@@ -27,7 +27,7 @@ def study(folder, runs, **analysis):
 def test_the_center_is_the_median_below_ten_seeds_and_that_of_the_table(tmp_path):
     found = study(tmp_path, {"rope": [0.0, 0.1, 0.8]})
     assert (found.center_name, found.center("rope", 8)) == ("median", "0.10")
-    assert "| 0.10 |" in tables.markdown(results.load(tmp_path))
+    assert "| 0.10 |" in tables.markdown(frame.read(tmp_path))
 
 
 def test_the_center_is_the_interquartile_mean_from_ten_seeds(tmp_path):
@@ -112,8 +112,7 @@ def test_counts_and_differences_carry_the_p_of_their_own_test(tmp_path, seeds, c
 def test_a_lost_commit_is_marked_where_commits_are_named(tmp_path):
     found = study(tmp_path, {"rope": [0.5, 0.6, 0.7]})
     made = [commits.LOST[0], "a" * 40, "a" * 40]
-    for run, commit in zip(found.results.records, made, strict=True):
-        run["provenance"]["commit"] = commit
+    found.study.cases["commit"] = made
     assert found.commits == (
         f"2 runs at aaaaaaa and 1 run at {commits.LOST[0][:7]} (not in the history of this "
         f"repository)"

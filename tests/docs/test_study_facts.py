@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.build import statistics, study_facts
+from docs.build import statistics
 from docs.build.numbers import Numbers
 from pe_lab.runs.errors import UserError
 from tests.docs.test_numbers import study
@@ -18,7 +18,7 @@ def test_unsolved_seeds_are_not_counted_among_those_that_may_extrapolate(tmp_pat
     """Three of four seeds are solved, and one of them reaches the threshold."""
     runs = {"rope": [0.95, 0.2, 0.3], "alibi": ([0.95], {"validation": {4: 0.1}})}
     found = study(tmp_path, runs)
-    assert study_facts.solved_extrapolate(found, "rope", "alibi") == "1 of 3"
+    assert found.solved_extrapolate("rope", "alibi") == "1 of 3"
     assert found.extrapolates("rope", "alibi") == "1 of 4"
 
 
@@ -30,7 +30,7 @@ def test_choices_at_an_edge_are_counted(tmp_path):
         for i, name in enumerate(("rope", "alibi", "shaw"))
     }
     tuned(tmp_path, runs)
-    assert study_facts.chosen_at_edge(Numbers(tmp_path)) == "2 of 3"
+    assert Numbers(tmp_path).chosen_at_edge == "2 of 3"
 
 
 def with_curves(folder):
@@ -47,13 +47,13 @@ def with_curves(folder):
 
 def test_the_mean_during_training_is_that_of_the_curves(tmp_path):
     found = with_curves(tmp_path)
-    assert study_facts.means_during_training(found, ["rope"], 8, 2000) == "0.20"
-    assert study_facts.means_during_training(found, ["rope"], 8, 4000) == "0.70"
-    assert study_facts.point_of_training(found, 4000) == "4,000"
+    assert found.means_during_training(["rope"], 8, 2000) == "0.20"
+    assert found.means_during_training(["rope"], 8, 4000) == "0.70"
+    assert found.point_of_training(4000) == "4,000"
     with pytest.raises(UserError, match="rope, steps: has no '3000'"):
-        study_facts.point_of_training(found, 3000)
+        found.point_of_training(3000)
     with pytest.raises(UserError, match="rope has no point at step 3000"):
-        study_facts.means_during_training(found, ["rope"], 8, 3000)
+        found.means_during_training(["rope"], 8, 3000)
 
 
 def test_studies_whose_training_left_out_evaluation_inputs_are_told_from_the_others(tmp_path):

@@ -12,7 +12,6 @@ import pytest
 
 from pe_lab.runs import record_rows, records, study_files
 from tests.experiments.entry_points import call
-from tests.results import synthetic
 from tests.results.fake_study import point, record, write_study
 
 ROOT = Path(__file__).parents[2]
@@ -133,28 +132,6 @@ def test_tables_are_written_again_from_records_alone(smoke):
     (folder / "table.md").unlink()
     assert call("tables", folder).returncode == 0
     assert (folder / "table.md").read_bytes() == written
-
-
-@pytest.mark.full
-def test_the_seeds_that_contrasts_need_are_said_without_writing_anything(tmp_path):
-    encodings = ("rope", "alibi")
-    folder = synthetic.write(
-        tmp_path,
-        tasks=(),
-        schemes=(),
-        rates=(),
-        encodings=encodings,
-        analysis={"contrasts": [encodings]},
-    )
-    done = call("tables", folder, "--seeds_needed=0.8")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "  rope against alibi: if true " in done.stdout
-    assert sorted(path.name for path in folder.iterdir()) == ["records", "study.json"]
-    refused = call("tables", folder, "--seeds_needed=80")
-    assert (refused.returncode, refused.stderr) == (
-        2,
-        "error: --seeds_needed must be a power between 0 and 1, such as 0.8, got 80.\n",
-    )
 
 
 PICTURES = ("exact_match", "extrapolation", "steps_to_solve", "training")

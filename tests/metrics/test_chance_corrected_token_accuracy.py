@@ -3,8 +3,8 @@
 import pytest
 
 from pe_lab.metrics import base
-from pe_lab.results.measured import Measured
 from pe_lab.runs import record_rows
+from tests.results.fake_study import measured
 
 METRIC = base.by_name()["chance_corrected_token_accuracy"]
 OVERRIDE = {"label": "o", "positions": None, "encodings": None}
@@ -22,5 +22,5 @@ def test_the_chance_level_of_the_trained_task_corrects_no_other_task(override, e
     row = record_rows.row("test", 8, 0, "token_accuracy", 0.75, 64, override=override)
     level = {"length": 8, "token_accuracy": 0.5, "exact_match": 0.0, "count": 64}
     record = {"rows": [row], "chance_levels": [level], "exposure": None}
-    run = Measured(record, override and "o")
+    run = measured(record, override and "o")
     assert METRIC.of_length(run, 8, 0) == expected

@@ -15,7 +15,7 @@ from tests.metrics.predictions import predictions
 
 BY_NAME = base.by_name()
 MEASURED = [metric for metric in BY_NAME.values() if isinstance(metric, MeasuredMetric)]
-STYLES = ("share", "number", "small", "whole", "power", "limit", "first_step")
+STYLES = ("share", "number", "small", "whole", "power", "limit", "first_step", "count")
 
 
 # Prompts of one token, answers of one or two, and an end token. The last example is wrong twice.
@@ -113,7 +113,7 @@ def test_the_corrected_accuracy_by_hand(accuracy, chance_level, expected):
 def test_analysis_specs_know_every_metric_that_is_a_number():
     lists = {metric.name for metric in MEASURED if metric.is_list}
     assert "first_error" in lists
-    counts = {count.name for count in metrics.COUNTS}
+    counts = {summary.name for summary in metrics.SUMMARIES}
     assert set(metrics.BY_NAME) == (set(BY_NAME) - lists) | counts
 
 

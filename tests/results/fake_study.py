@@ -1,8 +1,12 @@
 """A study's folder with records made by hand, for tests of what reads them."""
 
 import contextlib
+import math
 
+from pe_lab.metrics.base import MeasuredRun
+from pe_lab.results import summary
 from pe_lab.runs import record_rows, records
+from pe_lab.runs.analysis_spec import MetricPoint
 
 
 def record(
@@ -131,3 +135,19 @@ def two_variants(folder):
         (point("alibi", 1), record("a1", 1, test={4: 0.5, 8: None}, validation={4: 0.5})),
         (point("alibi", 2), "a2"),
     )
+
+
+def values(study, variant, length, offset=0, metric="exact_match"):
+    """The values of a variant's runs at a length; None without one."""
+    at = MetricPoint(length=length, offset=offset)
+    found = summary.values_at(study, study.cases_of(variant), metric, at)["value"]
+    return [None if math.isnan(value) else value for value in found]
+
+
+def measured(made, override=None, **more):
+    """A record as metrics read it."""
+    rows = {}
+    for row in made["rows"]:
+        if row["split"] == "test" and (row["override"] or {}).get("label") == override:
+            rows[row["length"], row["offset"], row["metric"]] = row
+    return MeasuredRun(made, rows, **more)

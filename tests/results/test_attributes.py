@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pe_lab.results import frame, plots, statistics
-from pe_lab.results.plots import attributes, drawing, study_data
+from pe_lab.results.plots import drawing, plotted, run_pictures
 from pe_lab.runs import record_rows, records
 from tests.results import synthetic
 
@@ -37,12 +37,12 @@ def add(study, label=LABEL):
 def drawn(study):
     """The axes of the plot, and the lines of the first one."""
     with drawing.settings():
-        figure = attributes.by_attribute(study_data.read(study), "num_ones")
+        figure = run_pictures.by_attribute(plotted.of(frame.read(study)), "num_ones")
     return figure.axes, figure.axes[0].get_lines()
 
 
 def test_each_value_of_an_attribute_is_a_row_with_its_wilson_interval(folder):
-    rows = frame.read_attributes(folder)
+    rows = frame.read(folder).attributes
     assert len(rows) == 2 * 2 * len(VALUES)
     (one,) = rows.query("variant == 'rope' and seed == 0 and attribute_value == 2").to_dict(
         "records"
@@ -55,7 +55,7 @@ def test_each_value_of_an_attribute_is_a_row_with_its_wilson_interval(folder):
 
 
 def test_a_pivot_gives_the_curve_of_each_variant(folder):
-    rows = frame.read_attributes(folder)
+    rows = frame.read(folder).attributes
     table = rows.pivot_table("value", index="variant", columns="attribute_value", aggfunc="median")
     assert table.loc["alibi"].to_dict() == {0: 1.0, 1: 0.0, 2: 0.5, 3: 0.25}
 
@@ -64,9 +64,9 @@ def test_the_other_measurements_are_the_same_with_attributes(tmp_path):
     study = synthetic.write(
         tmp_path, encodings=("rope", "alibi"), seeds=2, rates=(), schemes=(), tasks=()
     )
-    before = frame.read(study)
+    before = frame.read(study).numbers
     add(study)
-    after = frame.read(study)
+    after = frame.read(study).numbers
     assert METRIC not in set(after["metric"])
     pd.testing.assert_frame_equal(after, before)
 
@@ -100,7 +100,7 @@ def test_the_axis_has_the_label_of_the_attribute(folder):
 def test_records_without_a_label_have_the_name_in_words(tmp_path):
     study = synthetic.write(tmp_path, encodings=("rope",), seeds=1, rates=(), schemes=(), tasks=())
     add(study, label=None)
-    assert set(frame.read_attributes(study)["attribute_label"]) == {"num ones"}
+    assert set(frame.read(study).attributes["attribute_label"]) == {"num ones"}
 
 
 def test_each_task_has_an_axes(tmp_path):
@@ -114,5 +114,5 @@ def test_each_task_has_an_axes(tmp_path):
 
 @pytest.mark.slow
 def test_a_study_has_a_plot_for_each_attribute(folder):
-    names = {file.stem for file in plots.write(folder)}
+    names = {file.stem for file in plots.write(frame.read(folder), folder)}
     assert "by_num_ones" in names

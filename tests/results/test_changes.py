@@ -5,9 +5,9 @@ import io
 
 import pytest
 
-from pe_lab.results import results, tables
+from pe_lab.results import frame, tables
 from pe_lab.runs import record_rows, validation
-from tests.results.fake_study import point, record, write_study
+from tests.results.fake_study import point, record, values, write_study
 
 LINEAR, NORMALIZED = "rope(scaling=linear)", "normalized"
 
@@ -44,7 +44,7 @@ def found(tmp_path):
     alibi = record("a0", 0, test={4: 0.8, 8: 0.7}, validation={4: 1.0})
     zero = changed(changed(zero, LINEAR, {4: 0.6, 16: 0.25}), NORMALIZED, {4: 0.1}, reveals=True)
     one = changed(one, NORMALIZED, {4: 0.3}, reveals=True)
-    return results.load(
+    return frame.read(
         write_study(
             tmp_path, (point("rope", 0), zero), (point("rope", 1), one), (point("alibi", 0), alibi)
         )
@@ -52,18 +52,18 @@ def found(tmp_path):
 
 
 def test_a_change_is_a_variant_after_the_one_that_it_changes(found):
-    assert [(v.name, v.override) for v in found.variants] == [
-        ("rope", None),
+    assert list(found.variants["override"].items()) == [
+        ("rope", ""),
         (f"rope, evaluated with {LINEAR}", LINEAR),
         (f"rope, evaluated with {NORMALIZED}", NORMALIZED),
-        ("alibi", None),
+        ("alibi", ""),
     ]
 
 
 def test_each_variant_has_its_own_numbers_and_those_alone(found):
-    rope, linear, normalized, _ = found.variants
+    rope, linear, normalized, _ = found.by_name
     assert [
-        (v.values(4, 0), v.values(8, 0), v.values(16, 0)) for v in (rope, linear, normalized)
+        tuple(values(found, v, length) for length in (4, 8, 16)) for v in (rope, linear, normalized)
     ] == [
         ([1.0, 0.9], [0.5, 0.3], [None, None]),
         ([0.6, None], [None, None], [0.25, None]),
@@ -84,9 +84,10 @@ def test_a_change_does_not_affect_what_is_solved(tmp_path):
     )
     assert (validation.solved(weak), validation.solved(strong)) == (False, True)
     strong = changed(strong, LINEAR, {4: 0.0})
-    assert [
-        v.solved for v in results.load(write_study(tmp_path, (point("rope", 0), strong))).variants
-    ] == [1, 1]
+    assert [*frame.read(write_study(tmp_path, (point("rope", 0), strong))).variants["solved"]] == [
+        1,
+        1,
+    ]
 
 
 def test_runs_are_counted_once_however_they_were_evaluated(found):
@@ -100,12 +101,12 @@ def test_runs_are_counted_once_however_they_were_evaluated(found):
 
 
 def test_positions_that_tell_the_length_mark_what_was_evaluated_with_them(found, tmp_path):
-    assert [v.reveals_target_length for v in found.variants] == [False, False, True, False]
+    assert list(found.variants["reveals_target_length"]) == [False, False, True, False]
     told = changed(
         record("t", 0, test={4: 1.0}, reveals=True), "contiguous", {4: 0.5}, reveals=False
     )
-    found = results.load(write_study(tmp_path / "other", (point("rope", 0), told)))
-    assert [v.reveals_target_length for v in found.variants] == [True, False]
+    found = frame.read(write_study(tmp_path / "other", (point("rope", 0), told)))
+    assert list(found.variants["reveals_target_length"]) == [True, False]
 
 
 def test_the_tables_show_every_change(found):
@@ -152,9 +153,9 @@ def test_the_csv_has_rows_for_every_change(found):
 
 def test_an_offset_that_was_measured_with_a_change_alone_has_its_table(tmp_path):
     made = changed(record("r", 0, test={4: 1.0}), LINEAR, {(4, 7): 0.5, (8, 7): None})
-    found = results.load(write_study(tmp_path, (point("rope", 0), made)))
+    found = frame.read(write_study(tmp_path, (point("rope", 0), made)))
     assert (found.offsets, found.lengths) == ([0, 7], [4, 8])
-    assert [[v.values(4, offset) for v in found.variants] for offset in (0, 7)] == [
+    assert [[values(found, v, 4, offset) for v in found.by_name] for offset in (0, 7)] == [
         [[1.0], [None]],
         [[None], [0.5]],
     ]
@@ -166,8 +167,8 @@ def test_an_offset_that_was_measured_with_a_change_alone_has_its_table(tmp_path)
 def test_a_run_that_answers_two_variants_is_changed_in_both(tmp_path):
     shared = changed(record("n", 0, test={4: 0.5}), LINEAR, {4: 0.25})
     entries = [(point("nope", 0, positions=p), shared) for p in ("contiguous", "shifted")]
-    found = results.load(write_study(tmp_path, *entries))
-    assert [v.name for v in found.variants] == [
+    found = frame.read(write_study(tmp_path, *entries))
+    assert list(found.by_name) == [
         "contiguous",
         f"contiguous, evaluated with {LINEAR}",
         "shifted",
@@ -184,7 +185,7 @@ def test_what_has_no_label_is_not_in_a_name(tmp_path):
         ),
         (point("", 0, **{"train.steps": ""}), record("c", 0, test={4: 1.0})),
     ]
-    assert [v.name for v in results.load(write_study(tmp_path, *runs)).variants] == [
+    assert list(frame.read(write_study(tmp_path, *runs)).by_name) == [
         "rope",
         "rope, tuned · short",
         "fake",

@@ -3,9 +3,9 @@ import pytest
 from pe_lab.results import (
     comparable,
     compare,
+    frame,
     ranking,
     read_analysis_spec,
-    results,
     significance,
     statistics,
 )
@@ -29,7 +29,7 @@ def study(tmp_path, runs, contrasts=(("rope", "alibi"),), **analysis):
             (point(name, i), record(f"{name}{i}", i, test={4: 1.0, 8: v}, **more))
             for i, v in enumerate(values)
         ]
-    return results.load(
+    return frame.read(
         write_study(tmp_path, *entries, analysis={"contrasts": list(contrasts), **analysis})
     )
 
@@ -66,7 +66,7 @@ def test_pairs_are_runs_of_the_same_seeds_alone(tmp_path):
     b = [
         (point("alibi", i), record(f"a{i}", i, test={8: 0.0}, validation=SOLVED)) for i in (2, 1, 5)
     ]
-    found = results.load(write_study(tmp_path, *a, *b, analysis={"contrasts": [["rope", "alibi"]]}))
+    found = frame.read(write_study(tmp_path, *a, *b, analysis={"contrasts": [["rope", "alibi"]]}))
     assert sorted(compare.contrasts(found)[0].differences) == pytest.approx([0.1, 0.2])
 
 
@@ -129,12 +129,12 @@ def test_what_saw_the_positions_of_the_test_is_not_compared_with_what_did_not(tm
             made["config"]["positions"] = {"name": "contiguous" if name == "plain" else "shifted"}
             entries.append((point("rope", i, positions=name), made))
     contrasts = [["plain", "seen"], ["plain", "nearly"]]
-    found = results.load(write_study(tmp_path, *entries, analysis={"contrasts": contrasts}))
+    found = frame.read(write_study(tmp_path, *entries, analysis={"contrasts": contrasts}))
     assert [c.reason for c in compare.contrasts(found)] == [
         "seen saw the positions of the test",
         "",
     ]
-    seen = found.variants[1]
+    seen = list(found.by_name)[1]
     assert [
         comparable.saw_positions(found, seen, point)
         for point in (MetricPoint(length=8, offset=1), MetricPoint(length=6))
@@ -149,9 +149,9 @@ def seen_at(folder, *runs, length):
         made["exposure"]["max_position"] = largest
         made["config"]["positions"] = {"name": scheme}
         entries.append((point("rope", 0, positions=str(name)), made))
-    found = results.load(write_study(folder, *entries))
+    found = frame.read(write_study(folder, *entries))
     at = MetricPoint(length=length)
-    return [comparable.saw_positions(found, variant, at) for variant in found.variants]
+    return [comparable.saw_positions(found, variant, at) for variant in found.by_name]
 
 
 def test_two_training_lengths_give_the_tokens_of_any_length(tmp_path):
@@ -174,9 +174,9 @@ def test_a_record_holds_the_tokens_of_its_tests(tmp_path):
             made["config"]["positions"] = {"name": "shifted"}
             made["exposure"] |= {"max_position": largest, "num_tokens": tokens}
             entries.append((point(name, 0), made))
-        found = results.load(write_study(tmp_path / str(largest), *entries))
+        found = frame.read(write_study(tmp_path / str(largest), *entries))
         at = MetricPoint(length=8)
-        seen = [comparable.saw_positions(found, variant, at) for variant in found.variants]
+        seen = [comparable.saw_positions(found, variant, at) for variant in found.by_name]
         assert seen == [expected, expected]
 
 
@@ -192,9 +192,9 @@ def test_tokens_that_share_a_position_need_fewer_positions(tmp_path):
             "max_test_position": {"4": 5, "8": 9},
         }
         entries.append((point(name, 0), made))
-    found = results.load(write_study(tmp_path, *entries))
+    found = frame.read(write_study(tmp_path, *entries))
     seen = [
-        [comparable.saw_positions(found, variant, point) for variant in found.variants]
+        [comparable.saw_positions(found, variant, point) for variant in found.by_name]
         for point in (MetricPoint(length=8), MetricPoint(length=8, offset=1))
     ]
     assert seen == [[True, False, False], [False, False, False]]
@@ -214,9 +214,9 @@ def test_an_encoding_with_a_scheme_of_its_own_is_not_contiguous(tmp_path):
         made["config"]["positions"] = {"name": scheme}
         made["config"]["model"] = {"encodings": [encoding]}
         entries.append((point(name, 0), made))
-    found = results.load(write_study(tmp_path, *entries))
+    found = frame.read(write_study(tmp_path, *entries))
     at = MetricPoint(length=8)
-    seen = [comparable.saw_positions(found, variant, at) for variant in found.variants]
+    seen = [comparable.saw_positions(found, variant, at) for variant in found.by_name]
     assert seen == [True, False]
 
 
@@ -232,7 +232,7 @@ def test_holm_is_over_all_declared_contrasts_whatever_is_finished_or_solved(tmp_
     assert (first.p, first.holm, second.holm, third.holm) == (2 / 64, 6 / 64, 6 / 64, None)
     for i in range(6):
         records.path_of(tmp_path, f"t5{i}").unlink()
-        first, second, _ = compare.contrasts(results.load(tmp_path))
+        first, second, _ = compare.contrasts(frame.read(tmp_path))
         assert first.holm == 6 / 64
     assert second.reason == "t5 has no finished run"
 
@@ -248,20 +248,20 @@ def test_a_contrast_of_labels_is_every_pair_that_agrees_in_all_others(tmp_path):
     entries = [
         (point(e, 0, task=t), record(f"{t}{e}", test={8: 1.0}, validation=SOLVED)) for t, e in names
     ]
-    found = results.load(write_study(tmp_path, *entries))
-    pairs = [(a.name, b.name) for a, b in compare.pairs(found, Contrast("rope", "alibi"))]
+    found = frame.read(write_study(tmp_path, *entries))
+    pairs = compare.pairs(found, Contrast("rope", "alibi"))
     assert pairs == [("rope · copy", "alibi · copy"), ("rope · sort", "alibi · sort")]
-    assert [
-        (a.name, b.name) for a, b in compare.pairs(found, Contrast("rope · copy", "nope · sort"))
-    ] == [("rope · copy", "nope · sort")]
-    assert [(a.name, b.name) for a, b in compare.pairs(found, Contrast("copy", "sort"))] == [
+    assert [(a, b) for a, b in compare.pairs(found, Contrast("rope · copy", "nope · sort"))] == [
+        ("rope · copy", "nope · sort")
+    ]
+    assert [(a, b) for a, b in compare.pairs(found, Contrast("copy", "sort"))] == [
         ("rope · copy", "rope · sort"),
         ("alibi · copy", "alibi · sort"),
     ]
     across = compare.pairs(
         found, Contrast("rope", "sort")
     )  # on two axes: never a variant with itself
-    assert [(a.name, b.name) for a, b in across] == [
+    assert [(a, b) for a, b in across] == [
         ("rope · copy", "rope · sort"),
         ("rope · copy", "alibi · sort"),
         ("rope · copy", "nope · sort"),
@@ -294,7 +294,7 @@ def test_ranks_are_over_tasks_that_all_variants_solved(tmp_path):
                 task=f"task {t}",
             )
             entries.append((point(name, 0, task=f"task {t}"), made))
-    found = results.load(write_study(tmp_path, *entries))
+    found = frame.read(write_study(tmp_path, *entries))
     ranked = ranking.ranking(found)
     assert (ranked.names, len(ranked.tasks), ranked.of, ranked.ranks.mean) == (
         ("rope", "alibi", "t5"),

@@ -2,13 +2,7 @@ import itertools
 
 import pytest
 
-from pe_lab.results import (
-    compare,
-    contrast_tables,
-    formats,
-    results,
-    significance,
-)
+from pe_lab.results import compare, contrast_tables, formats, frame, significance
 from tests.results.fake_study import point, record, write_study
 
 
@@ -53,7 +47,7 @@ def study(folder, seeds, contrasts):
             made = record(f"{name}{seed}", seed, test={4: 1.0, 8: reached}, validation={4: 1.0})
             entries.append((point(name, seed), made))
     spec = {"contrasts": [["a", other] for other in contrasts]}
-    return results.load(write_study(folder, *entries, analysis=spec))
+    return frame.read(write_study(folder, *entries, analysis=spec))
 
 
 def test_the_table_of_a_study_that_cannot_decide_has_no_p_and_says_why(tmp_path):
@@ -97,7 +91,7 @@ def test_a_contrast_of_too_few_seeds_beside_one_of_enough_has_a_dash(tmp_path):
             )
             entries.append((point(name, seed), made))
     spec = {"contrasts": [["a", "b"], ["a", "c"]]}
-    table = contrast_tables.contrasts(results.load(write_study(tmp_path, *entries, analysis=spec)))
+    table = contrast_tables.contrasts(frame.read(write_study(tmp_path, *entries, analysis=spec)))
     column = table.header.index("p of a − b")
     assert [row[column].text for row in table.rows] == ["0.004", "–"]
     assert (

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from pe_lab.results import formats, results, tables
+from pe_lab.results import formats, frame, tables
 from pe_lab.results.formats import Cell, Table
 from tests.results import synthetic
 
@@ -167,7 +167,7 @@ def test_all_tables_of_a_study_compile(tmp_path):
             }
         ],
     }
-    found = results.load(synthetic.write(tmp_path / "study", seeds=3, analysis=asked))
+    found = frame.read(synthetic.write(tmp_path / "study", seeds=3, analysis=asked))
     tables.write(found, tmp_path)
     document = r"\documentclass{article}\usepackage{booktabs, graphicx, longtable}\begin{document}\input{table.tex}\end{document}"
     (tmp_path / "main.tex").write_text(document, encoding="utf-8")

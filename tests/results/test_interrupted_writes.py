@@ -4,17 +4,17 @@ import os
 
 import pytest
 
-from pe_lab.results import plots, report, results, tables
+from pe_lab.results import frame, plots, report, tables
 from tests.results import synthetic
 
 
 def write_tables(folder):
-    tables.write(results.load(folder), folder)
+    tables.write(frame.read(folder), folder)
 
 
 def write_report(folder):
     pytest.importorskip("vl_convert")
-    report.write(results.load(folder), folder)
+    report.write(frame.read(folder), folder)
 
 
 @pytest.mark.slow

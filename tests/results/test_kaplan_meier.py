@@ -3,21 +3,19 @@
 import pytest
 
 from pe_lab.results import (
+    declared_tables,
     frame,
     kaplan_meier,
-    measured,
     notes,
-    pivot,
     read_analysis_spec,
-    results,
-    views,
+    standard_tables,
 )
-from pe_lab.results.measured import Measured
-from pe_lab.runs import first_steps
-from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint, MetricSpec
+from pe_lab.results.metrics import BY_NAME
+from pe_lab.runs import first_steps, records
+from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.first_steps import FirstStep
-from tests.results.fake_study import point, record, write_study
+from tests.results.fake_study import measured, point, record, write_study
 
 TWICE = Extrapolation()  # exact match of 0.9 at twice the training length, 4
 
@@ -156,14 +154,14 @@ def study(tmp_path):
 
 
 def test_tables_and_frames_have_the_steps(study):
-    loaded = results.load(study)
-    budgets = views.budgets(loaded)
+    loaded = frame.read(study)
+    budgets = standard_tables.budgets(loaded)
     columns = [budgets.header.index(f"steps to {word}") for word in ("solve", "extrapolate")]
     texts = [[row[column].text for column in columns] for row in budgets.rows]
     assert texts == [["400", "> 800"], ["> 800", "> 800"]]
     assert notes.FIRST_STEPS in budgets.notes
     assert notes.SIGNS["> "] in budgets.notes
-    runs = frame.read_runs(study).set_index("run_id")
+    runs = frame.read(study).runs.set_index("run_id")
     assert runs["steps_to_solve"].dropna().to_dict() == {"rope0": 200, "rope1": 400}
     assert set(runs["measured_to"]) == {800}
     assert runs["steps_to_extrapolate"].isna().all()
@@ -172,20 +170,18 @@ def test_tables_and_frames_have_the_steps(study):
 def test_a_table_can_show_the_steps_of_every_seed(study):
     spec = dict(measures=("steps_to_solve", dict(name="steps_to_solve", show="seeds")))
     (table,) = read_analysis_spec.from_dict(dict(tables=(spec,))).tables
-    (shown,) = pivot.tables(results.load(study), table)
+    (shown,) = declared_tables.tables(frame.read(study), table)
     rows = [[cell.text for cell in row] for row in shown.rows]
     assert rows == [["rope", "400", "200 400 > 800"], ["alibi", "> 800", "> 800 > 800 > 800"]]
     assert notes.FIRST_STEPS in shown.notes
 
 
 def test_the_threshold_of_the_study_decides(study):
-    loaded = results.load(study)
-    (first, *_) = loaded.variants[0].measured
-    metric = MetricSpec("steps_to_extrapolate")
-    assert measured.value(first, metric) == FirstStep(800, reached=False)
+    made = next(iter(records.read_all(study).values()))
+    of_run = BY_NAME["steps_to_extrapolate"].of_run
+    assert of_run(measured(made), 0) == FirstStep(800, reached=False)
     at_once = Extrapolation(MetricPoint(at=1.0), threshold=0.5)
-    easy = Measured(first.record, extrapolation=at_once)
-    assert measured.value(easy, metric) == FirstStep(200)
+    assert of_run(measured(made, extrapolation=at_once), 0) == FirstStep(200)
 
 
 @pytest.mark.parametrize("show", ["mean", "iqm", "best"])

@@ -1,6 +1,6 @@
 import pytest
 
-from pe_lab.results import results, tables
+from pe_lab.results import frame, tables
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
 
@@ -15,7 +15,7 @@ def rows(folder, *figures):
     source = dict(source="Doe 2024, table 2", figures=figures)
     entries = [(point(encoding, seed), run) for encoding, seed, run in RUNS]
     study = write_study(folder, *entries, analysis=dict(literature=[source]))
-    found = tables.of(results.load(study))
+    found = tables.of(frame.read(study))
     (table,) = [t for t in found if "Doe 2024" in t.title]
     assert table.title == "Figures of the literature: Doe 2024, table 2"
     return [list(table.header), *([cell.text for cell in row] for row in table.rows)]

@@ -5,23 +5,17 @@ import pytest
 from pe_lab.metrics.auc import area
 from pe_lab.metrics.base import Limit
 from pe_lab.metrics.L90 import limit
-from pe_lab.results import compare, measured, results
-from pe_lab.results.measured import Measured
+from pe_lab.results import compare, frame, summary
+from pe_lab.results.metrics import BY_NAME
 from pe_lab.runs import record_rows, validation
-from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint, MetricSpec
-from tests.results.fake_study import point, record, write_study
+from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint
+from tests.results.fake_study import measured, point, record, write_study
 
 
-def run(test=None, validation=None, max_length=8, **more):
-    return Measured(
-        record(
-            "r",
-            test=test,
-            validation=validation or {max_length: 1.0},
-            max_length=max_length,
-            **more,
-        )
-    )
+def run(test=None, validation=None, max_length=8, *, extrapolation=Extrapolation(), **more):
+    validation = validation or {max_length: 1.0}
+    made = record("r", test=test, validation=validation, max_length=max_length, **more)
+    return measured(made, extrapolation=extrapolation)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +47,8 @@ def test_a_limit_says_on_which_side_it_is_open_and_limits_have_an_order():
 def test_lengths_with_more_examples_weigh_more_in_the_smoothing():
     made = record("r", test={4: 0.8, 8: 1.0}, max_length=8)
     made["rows"] = [{**r, "count": 900 if r["length"] == 8 else 100} for r in made["rows"]]
-    assert limit(Measured(made), 0.97) == Limit(8, 1)  # (0.8 + 9) / 10
-    assert limit(Measured(made), 0.99) == Limit(4, -1)
+    assert limit(measured(made), 0.97) == Limit(8, 1)  # (0.8 + 9) / 10
+    assert limit(measured(made), 0.99) == Limit(4, -1)
 
 
 def test_the_area_is_the_integral_of_straight_lines():
@@ -90,38 +84,34 @@ def test_lengths_that_do_not_fall_on_the_ends_are_interpolated():
 def test_a_run_extrapolates_if_it_is_solved_and_reaches_the_threshold_at_twice_its_training_length(
     test, validation, expected
 ):
-    assert measured.extrapolates(run(test, validation), Extrapolation()) is expected
+    assert BY_NAME["extrapolates"].of_length(run(test, validation), 16, 0) == expected
 
 
 @pytest.mark.parametrize(("status", "expected"), [("diverged", False), ("failed", None)])
 def test_a_run_that_diverged_does_not_extrapolate_and_of_one_that_failed_it_is_not_known(
     status, expected
 ):
-    assert measured.extrapolates(run({16: 1.0}, status=status), Extrapolation()) is expected
+    made = run({16: 1.0} if status == "diverged" else {}, status=status)
+    assert BY_NAME["extrapolates"].of_length(made, 16, 0) == expected
 
 
 def test_a_run_that_diverged_has_no_outcome_at_a_length_that_its_config_does_not_evaluate(tmp_path):
     """Nor has its variant, unless a finished run was evaluated there later."""
     runs = [record(f"r{i}", i, status="diverged") for i in range(2)]
     runs.append(record("r2", 2, test={4: 1.0, 16: 1.0}, validation={4: 1.0}))
-    found = results.load(
-        write_study(tmp_path, *((point("rope", i), r) for i, r in enumerate(runs)))
-    )
+    found = frame.read(write_study(tmp_path, *((point("rope", i), r) for i, r in enumerate(runs))))
     counts = [
-        str(compare.extrapolation_counts(found.variants[0], Extrapolation(MetricPoint(length=at))))
+        str(compare.extrapolation_counts(found, "rope", MetricPoint(length=at)))
         for at in (8, 12, 16)
     ]
     assert counts == ["0/2", "0/0", "1/3"]
 
 
 def test_extrapolation_may_be_read_at_another_point():
-    made = run({12: 0.7, 16: 0.2, (8, 5): 0.8})
-    asked = [MetricPoint(at=1.5), MetricPoint(length=16), MetricPoint(length=8, offset=5)]
-    assert [measured.extrapolates(made, Extrapolation(place, 0.6)) for place in asked] == [
-        True,
-        False,
-        True,
-    ]
+    tests = {12: 0.7, 16: 0.2, (8, 5): 0.8}
+    made = run(tests, extrapolation=Extrapolation(threshold=0.6))
+    extrapolates = BY_NAME["extrapolates"].of_length
+    assert [extrapolates(made, *at) for at in ((12, 0), (16, 0), (8, 5))] == [1, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -131,18 +121,16 @@ def test_a_multiple_of_the_training_length_that_is_no_length_is_none(at, max_len
     assert MetricPoint(at=at).length_for(max_length) == length
 
 
-def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it():
-    made = run({8: 1.0, 16: 0.6, 24: 0.2, 32: 0.0})
-    assert measured.value(
-        made, MetricSpec("exact_match", MetricPoint(lengths=(9, 24)))
-    ) == pytest.approx(0.4)
-    assert (
-        measured.value(
-            run({16: 0.6, 24: None}), MetricSpec("exact_match", MetricPoint(lengths=(9, 24)))
-        )
-        is None
-    )
-    assert measured.value(made, MetricSpec("exact_match", MetricPoint(lengths=(33, 64)))) is None
+def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it(tmp_path):
+    tests = ({8: 1.0, 16: 0.6, 24: 0.2, 32: 0.0}, {16: 0.6, 24: None})
+    entries = [(point("rope", i), record(f"r{i}", i, test=test)) for i, test in enumerate(tests)]
+    found = frame.read(write_study(tmp_path, *entries))
+    asked = MetricPoint(lengths=(9, 24))
+    mean, unknown = summary.values_at(found, found.cases, "exact_match", asked)["value"]
+    assert mean == pytest.approx(0.4)
+    assert math.isnan(unknown)
+    beyond = summary.values_at(found, found.cases, "exact_match", MetricPoint(lengths=(33, 64)))
+    assert beyond["value"].isna().all()
 
 
 @pytest.mark.parametrize(
@@ -157,12 +145,12 @@ def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it():
     ],
 )
 def test_one_number_of_a_run(name, expected):
-    found = measured.value(run({4: 1.0, 8: 0.8, 16: 0.2}), MetricSpec(name))
+    found = BY_NAME[name].of_run(run({4: 1.0, 8: 0.8, 16: 0.2}), 0)
     assert found == (pytest.approx(expected) if isinstance(expected, float) else expected)
 
 
 def test_retention_of_what_does_not_work_at_the_training_length_is_none():
-    assert measured.value(run({8: 0.0, 16: 0.0}), MetricSpec("retention")) is None
+    assert BY_NAME["retention"].of_run(run({8: 0.0, 16: 0.0}), 0) is None
 
 
 def test_the_validation_loss_of_what_did_not_finish_is_infinite():
@@ -172,11 +160,6 @@ def test_the_validation_loss_of_what_did_not_finish_is_infinite():
     assert validation.mean_loss(record("r", status="diverged")) == math.inf
 
 
-def test_a_null_row_says_why():
-    made = run({8: 1.0, 16: None})
-    assert (made.reason(16), made.reason(8), made.reason(32)) == ("the table ends", None, None)
-
-
 def test_costs_and_the_validation_loss_of_a_run():
     made = record("r", validation={4: 1.0, 8: 1.0}, max_length=8)
     made["cost"] = {"steps": 100, "parameters": 7, "train_flops": 12}
@@ -184,5 +167,5 @@ def test_costs_and_the_validation_loss_of_a_run():
         row = record_rows.row("validation", length, 0, "negative_log_likelihood", loss, 100)
         made["rows"].append(row)
     names = ("steps", "parameters", "flops", "in_distribution_loss")
-    values = [measured.value(Measured(made), MetricSpec(name)) for name in names]
+    values = [BY_NAME[name].of_run(measured(made), 0) for name in names]
     assert values == [100, 7, 12, 0.5]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pe_lab.results import compare, frame, grids, pivot, results, selection, tables
+from pe_lab.results import compare, declared_tables, frame, selection, tables
 from pe_lab.runs import grid, record_rows, records
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
@@ -59,11 +59,11 @@ def evaluate(folder, label, length):
 def test_a_point_that_is_measured_again_stays_in_its_grid(tmp_path):
     folder = by_digits(tmp_path)
     evaluate(folder, "other_digits=2", length=6)
-    loaded = results.load(folder)
-    table = pivot.tables(loaded, grids.specs(loaded)[0])[0]
+    loaded = frame.read(folder)
+    table = declared_tables.tables(loaded, declared_tables.specs(loaded)[0])[0]
     assert [row[0].text for row in table.rows] == ["1", "2", "10"]
     assert len(loaded.without_grids().variants) == 2
-    measured = frame.read(folder)
+    measured = frame.read(folder).numbers
     assert set(measured[measured["override"] == "other_digits=2"][DIGITS]) == {"2"}
 
 
@@ -71,8 +71,8 @@ def test_a_declared_table_of_trained_variants_leaves_out_overrides(tmp_path):
     declared = {"tables": [{"rows": "model.encodings", "columns": "length"}]}
     folder = by_digits(tmp_path, analysis=declared)
     evaluate(folder, "num_loops=4", length=8)
-    loaded = results.load(folder)
-    (table,) = pivot.tables(loaded, loaded.spec.tables[0])
+    loaded = frame.read(folder)
+    (table,) = declared_tables.tables(loaded, loaded.spec.tables[0])
     assert texts(table)[1:] == [["rope", "1.00", "0.50"], ["alibi", "1.00", "0.50"]]
 
 
@@ -84,8 +84,10 @@ def test_two_grids_may_share_an_axis(tmp_path):
         run = record(f"rope{seed}", seed, test={4: 1.0}, validation={4: 1.0})
         run["rows"] += [overridden(spec, 4, 0.25) for spec in specs]
         entries.append((point("rope", seed), run))
-    loaded = results.load(write_study(tmp_path, *entries))
-    one_axis, two_axes = (pivot.tables(loaded, spec) for spec in grids.specs(loaded))
+    loaded = frame.read(write_study(tmp_path, *entries))
+    one_axis, two_axes = (
+        declared_tables.tables(loaded, spec) for spec in declared_tables.specs(loaded)
+    )
     assert [row[0].text for row in one_axis[0].rows] == ["1", "2"]
     assert texts(two_axes[0])[1] == ["1", "0.25", "0.25"]
 
@@ -93,7 +95,7 @@ def test_two_grids_may_share_an_axis(tmp_path):
 def test_overrides_add_no_contrasts_to_the_declared_ones(tmp_path):
     contrasts = {"contrasts": [["rope", "alibi"]]}
     folder = by_digits(tmp_path, analysis=contrasts)
-    (comparison,) = compare.contrasts(results.load(folder))
+    (comparison,) = compare.contrasts(frame.read(folder))
     assert (comparison.a.override, comparison.b.override) == (None, None)
 
 
@@ -110,9 +112,9 @@ def test_the_overrides_of_a_grid_are_every_combination_of_its_values():
 
 
 def test_a_grid_of_one_axis_is_a_table_by_length_for_each_variant(tmp_path):
-    loaded = results.load(by_digits(tmp_path))
-    (spec,) = grids.specs(loaded)
-    first, second = pivot.tables(loaded, spec)
+    loaded = frame.read(by_digits(tmp_path))
+    (spec,) = declared_tables.specs(loaded)
+    first, second = declared_tables.tables(loaded, spec)
     assert first.title.endswith("by evaluated other_digits and length, rope")
     assert second.title.endswith("alibi")
     # Rows are in the order of the numbers, and the evaluation as trained is not among them.
@@ -126,23 +128,23 @@ def test_a_grid_of_one_axis_is_a_table_by_length_for_each_variant(tmp_path):
 
 def test_a_grid_of_two_axes_is_a_table_for_each_length(tmp_path):
     axes = {"task.other_digits": (1, 2), "num_loops": (1, 4)}
-    loaded = results.load(study(tmp_path, axes, lambda label, length: len(label) / 100))
-    (spec,) = grids.specs(loaded)
+    loaded = frame.read(study(tmp_path, axes, lambda label, length: len(label) / 100))
+    (spec,) = declared_tables.specs(loaded)
     assert (spec.rows, spec.columns) == ((DIGITS,), (LOOPS,))
     assert spec.each == ("model.encodings", "length")
-    assert len(pivot.tables(loaded, spec)) == 4
+    assert len(declared_tables.tables(loaded, spec)) == 4
 
 
 def test_a_declared_table_takes_the_place_of_the_one_that_is_made(tmp_path):
     declared = dict(rows=DIGITS, columns="model.encodings", metric=dict(name="exact_match", at=2))
-    loaded = results.load(by_digits(tmp_path, analysis=dict(tables=[declared])))
-    (spec,) = grids.specs(loaded)
-    (table,) = pivot.tables(loaded, spec)
+    loaded = frame.read(by_digits(tmp_path, analysis=dict(tables=[declared])))
+    (spec,) = declared_tables.specs(loaded)
+    (table,) = declared_tables.tables(loaded, spec)
     assert texts(table)[-1] == ["10", "0.80", "0.80"]
 
 
 def test_points_of_a_grid_are_in_no_other_table(tmp_path):
-    loaded = results.load(by_digits(tmp_path))
+    loaded = frame.read(by_digits(tmp_path))
     first, *others = tables.of(loaded)
     assert [row[0].text for row in first.rows[:-1]] == ["rope", "alibi"]
     with_digits = [table.title for table in others if DIGITS in table.header]
@@ -158,8 +160,8 @@ def test_a_choice_by_validation_keeps_the_names_of_a_grids_points(tmp_path):
             run["rows"].append(overridden(spec, 8, 0.5))
         entries.append((point("rope", 0, **{"train.learning_rate": rate}), run))
     analysis = dict(tuned=["train.learning_rate"])
-    loaded = results.load(write_study(tmp_path, *entries, analysis=analysis))
-    names = [variant.name for variant in selection.chosen(loaded).variants]
+    loaded = frame.read(write_study(tmp_path, *entries, analysis=analysis))
+    names = list(selection.choose(loaded).by_name)
     digits = [f"rope, evaluated with other_digits={digits}" for digits in (1, 2)]
     assert names == ["rope", *digits]
 
@@ -167,7 +169,7 @@ def test_a_choice_by_validation_keeps_the_names_of_a_grids_points(tmp_path):
 def test_an_unknown_axis_of_a_grid_is_refused(tmp_path):
     declared = dict(rows="evaluated digits", columns="length")
     with pytest.raises(UserError, match=r"has no 'evaluated digits'\. Did you mean 'evaluated o"):
-        results.load(by_digits(tmp_path, analysis=dict(tables=[declared])))
+        frame.read(by_digits(tmp_path, analysis=dict(tables=[declared])))
 
 
 def test_the_frame_has_the_label_of_the_override(tmp_path):

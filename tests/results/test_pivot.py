@@ -1,15 +1,15 @@
 import pytest
 
-from pe_lab.results import pivot, results, selection
+from pe_lab.results import declared_tables, frame, selection
 from pe_lab.results.read_analysis_spec import from_dict
 from pe_lab.runs.errors import UserError
 from tests.results import synthetic
-from tests.results.fake_study import point, record, write_study
+from tests.results.fake_study import point, record, values, write_study
 
 
 def made(folder, **asked):
     """The tables of a description, as title -> lists of texts, the header first."""
-    found = selection.chosen(results.load(folder))
+    found = selection.choose(frame.read(folder))
     return {
         t.title: [list(t.header), *([c.text for c in row] for row in t.rows)]
         for t in tables(found, **asked)
@@ -19,7 +19,7 @@ def made(folder, **asked):
 def tables(found, **asked):
     source = {"oracle": asked.pop("oracle")} if "oracle" in asked else {}
     (description,) = from_dict({"tables": [asked], **source}).tables
-    return pivot.tables(found, description)
+    return declared_tables.tables(found, description)
 
 
 @pytest.fixture
@@ -261,11 +261,11 @@ def test_the_oracle_is_the_best_of_all_seeds_and_rates_and_says_so(tmp_path):
         encodings=("rope",),
         analysis={"tuned": ["train.learning_rate"], "oracle": "Paper 2023"},
     )
-    found = results.load(folder)
-    best = max(v for variant in found.variants for v in variant.values(16, 0) if v is not None)
+    found = frame.read(folder)
+    best = max(v for name in found.by_name for v in values(found, name, 16) if v is not None)
     at = dict(name="exact_match", at=2)
     (table,) = tables(
-        selection.chosen(found), measures=(at, dict(at, show="best")), oracle="Paper 2023"
+        selection.choose(found), measures=(at, dict(at, show="best")), oracle="Paper 2023"
     )
     assert (table.header[2], table.rows[0][2].value) == (
         "exact match at 2× the training length, oracle: best setting and seed, by the test",
@@ -287,9 +287,9 @@ def test_the_best_loss_is_the_lowest(tmp_path):
         encodings=("rope",),
         analysis={"oracle": "Paper 2023"},
     )
-    found = results.load(folder)
+    found = frame.read(folder)
     losses = [
-        v for v in found.variants[0].values(16, 0, "negative_log_likelihood") if v is not None
+        v for v in values(found, "rope", 16, metric="negative_log_likelihood") if v is not None
     ]
     best = dict(name="negative_log_likelihood", at=2, show="best")
     (table,) = tables(found, measures=(best,), oracle="Paper 2023")
@@ -298,7 +298,7 @@ def test_the_best_loss_is_the_lowest(tmp_path):
 
 def test_a_papers_metric_is_a_metric_of_a_table(tmp_path):
     """Ruoss et al.: token accuracy, mean over lengths beyond training."""
-    found = results.load(
+    found = frame.read(
         synthetic.write(tmp_path, tasks=(), schemes=(), rates=(), encodings=("rope",), seeds=1)
     )
     (table,) = tables(
@@ -307,15 +307,14 @@ def test_a_papers_metric_is_a_metric_of_a_table(tmp_path):
         columns=(),
         metric=dict(name="token_accuracy", lengths=(9, 32)),
     )
-    values = found.variants[0].values
     assert table.rows[0][1].value == pytest.approx(
-        sum(values(n, 0, "token_accuracy")[0] for n in (12, 16, 24, 32)) / 4
+        sum(values(found, "rope", n, metric="token_accuracy")[0] for n in (12, 16, 24, 32)) / 4
     )
     assert table.title == "Token accuracy mean over lengths 9..32 by encodings"
 
 
 def test_ten_seeds_have_the_interval_of_their_interquartile_mean(tmp_path):
-    found = results.load(
+    found = frame.read(
         synthetic.write(
             tmp_path,
             tasks=("copy", "reverse"),

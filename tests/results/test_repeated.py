@@ -2,7 +2,7 @@
 
 import pytest
 
-from pe_lab.results import pivot, results, tables
+from pe_lab.results import declared_tables, frame, tables
 from pe_lab.results.read_analysis_spec import from_dict
 from pe_lab.runs import record_rows
 from tests.results.fake_study import point, record, write_study
@@ -16,7 +16,7 @@ def study(folder, overlap):
     run = record("r", test=VALUES, validation={4: 1.0})
     shares = (overlap or {}).items()
     run["rows"] += [record_rows.row("test", n, 0, "overlap", share, 100) for n, share in shares]
-    return results.load(write_study(folder, (point("rope", 0), run)))
+    return frame.read(write_study(folder, (point("rope", 0), run)))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_headers_mark_lengths_with_repeated_inputs(tmp_path, overlap, header, is
 def test_numbers_of_a_marked_length_are_marked_where_no_header_names_it(tmp_path, metric, cell):
     found = study(tmp_path, {2: 1.0, 4: 0.0, 8: 0.0})
     (asked,) = from_dict({"tables": [dict(rows="variant", measures=(metric,))]}).tables
-    (table,) = pivot.tables(found, asked)
+    (table,) = declared_tables.tables(found, asked)
     assert table.rows[0][1].text == cell
     assert (NOTE in table.notes) == cell.endswith("§")
 
@@ -59,7 +59,7 @@ def test_numbers_of_a_marked_length_are_marked_where_no_header_names_it(tmp_path
 def test_columns_of_lengths_are_marked_once(tmp_path):
     found = study(tmp_path, {2: 1.0, 4: 0.0, 8: 0.0})
     (asked,) = from_dict({"tables": [dict(rows="variant", columns="length")]}).tables
-    (table,) = pivot.tables(found, asked)
+    (table,) = declared_tables.tables(found, asked)
     assert list(table.header[1:]) == ["2§", "4", "→8"]
     assert [cell.text for cell in table.rows[0][1:]] == ["1.00", "1.00", "0.50"]
     assert NOTE in table.notes

@@ -4,26 +4,26 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.results import results
+from pe_lab.results import frame
 from pe_lab.runs import records, validation
 from pe_lab.runs.errors import UserError
-from tests.results.fake_study import point, record, two_variants, write_study
+from tests.results.fake_study import point, record, two_variants, values, write_study
 
 
 def test_seeds_stand_side_by_side_in_the_order_of_the_sweep(tmp_path):
-    found = results.load(two_variants(tmp_path))
-    assert [(v.name, [r["run_id"] for r in v.runs]) for v in found.variants] == [
+    found = frame.read(two_variants(tmp_path))
+    assert [(name, list(found.cases_of(name)["run_id"])) for name in found.by_name] == [
         ("rope", ["r0", "r1", "r2"]),
         ("alibi", ["a0", "a1"]),
     ]
     assert (found.name, found.missing) == ("fake", 1)
-    assert [r["run_id"] for r in found.finished] == ["r0", "r1", "a1"]
+    assert list(found.cases.query("status == 'finished'")["run_id"]) == ["r0", "r1", "a1"]
 
 
 def test_what_was_measured_is_gathered_over_all_finished_runs(tmp_path):
     a = record("a", test={(4, 0): 1.0, (4, 7): 1.0}, max_length=4)
     b = record("b", test={(16, 0): 1.0}, validation={2: 1.0}, max_length=8)
-    found = results.load(write_study(tmp_path, (point("rope", 0), a), (point("alibi", 0), b)))
+    found = frame.read(write_study(tmp_path, (point("rope", 0), a), (point("alibi", 0), b)))
     assert (found.lengths, found.offsets, found.max_lengths, found.length_name) == (
         [4, 16],
         [0, 7],
@@ -33,18 +33,16 @@ def test_what_was_measured_is_gathered_over_all_finished_runs(tmp_path):
 
 
 def test_a_variant_has_one_value_for_each_run_and_none_where_it_was_not_measured(tmp_path):
-    rope, alibi = results.load(two_variants(tmp_path)).variants
-    assert rope.values(4, 0) == [1.0, 0.996, None]
-    assert alibi.values(8, 0) == [None, None]
-    assert rope.values(4, 3) == [None, None, None]
-    assert rope.values(4, 0, "token_accuracy") == [None, None, None]
+    found = frame.read(two_variants(tmp_path))
+    assert values(found, "rope", 4) == [1.0, 0.996, None]
+    assert values(found, "alibi", 8) == [None, None]
+    assert values(found, "rope", 4, 3) == [None, None, None]
+    assert values(found, "rope", 4, metric="token_accuracy") == [None, None, None]
 
 
 def test_a_variant_counts_the_finished_runs_that_are_solved(tmp_path):
-    assert [
-        (v.solved, len(v.finished), len(v.runs))
-        for v in results.load(two_variants(tmp_path)).variants
-    ] == [(1, 2, 3), (0, 1, 2)]
+    counts = frame.read(two_variants(tmp_path)).variants[["solved", "finished", "runs"]]
+    assert counts.values.tolist() == [[1, 2, 3], [0, 1, 2]]
 
 
 @pytest.mark.parametrize(
@@ -78,14 +76,14 @@ def test_a_target_length_that_one_run_knows_marks_the_variant(tmp_path):
         (point("rope", i), record(f"r{i}", i, test={4: 1.0}, reveals=reveals))
         for i, reveals in enumerate((False, True))
     ]
-    found = results.load(
+    found = frame.read(
         write_study(tmp_path, *runs, (point("alibi", 0), record("a", test={4: 1.0})))
     )
-    assert [v.reveals_target_length for v in found.variants] == [True, False]
+    assert list(found.variants["reveals_target_length"]) == [True, False]
 
 
 def test_the_chance_level_of_a_length_is_the_maximum_over_tasks(tmp_path):
-    found = results.load(two_variants(tmp_path))
+    found = frame.read(two_variants(tmp_path))
     assert [found.chance_level(n) for n in (4, 8, 9)] == [0.2, 0.0, None]
     assert found.chance_level(4, "token_accuracy") == 0.5
 
@@ -122,17 +120,17 @@ def test_the_chance_level_of_a_length_is_the_maximum_over_tasks(tmp_path):
     ],
 )
 def test_a_variant_is_named_by_the_axes_that_vary_other_than_seeds(tmp_path, labels, names):
-    found = results.load(
+    found = frame.read(
         write_study(tmp_path, *[(each, record(f"run{i}")) for i, each in enumerate(labels)])
     )
-    assert [v.name for v in found.variants] == names
+    assert list(found.by_name) == names
 
 
 def test_one_run_may_answer_several_variants(tmp_path):
     shared = record("n", test={4: 0.5})
     entries = [(point("nope", 0, positions=p), shared) for p in ("contiguous", "shifted")]
-    found = results.load(write_study(tmp_path, *entries))
-    assert [(v.name, v.values(4, 0)) for v in found.variants] == [
+    found = frame.read(write_study(tmp_path, *entries))
+    assert [(name, values(found, name, 4)) for name in found.by_name] == [
         ("contiguous", [0.5]),
         ("shifted", [0.5]),
     ]
@@ -140,28 +138,28 @@ def test_one_run_may_answer_several_variants(tmp_path):
 
 def test_one_run_asked_for_twice_is_one_run_of_its_variant(tmp_path):
     shared = record("r", test={4: 0.5}, validation={4: 1.0})
-    (variant,) = results.load(
+    found = frame.read(
         write_study(tmp_path, (point("rope", 0), shared), (point("rope", 0), shared))
-    ).variants
-    assert (variant.values(4, 0), variant.solved) == ([0.5], 1)
+    )
+    assert (values(found, "rope", 4), found.by_name["rope"]["solved"]) == ([0.5], 1)
 
 
 def test_a_run_without_record_is_missing_once_however_often_it_is_asked_for(tmp_path):
     entries = [(point("nope", 0, positions=p), "n") for p in ("contiguous", "shifted")]
-    assert results.load(write_study(tmp_path, *entries)).missing == 1
+    assert frame.read(write_study(tmp_path, *entries)).missing == 1
 
 
 def test_records_that_the_study_does_not_ask_for_are_left_out(tmp_path):
     folder = write_study(tmp_path, (point("rope", 0), record("r", test={4: 1.0})))
     records.write(folder, record("older", test={64: 1.0}))
-    assert results.load(folder).lengths == [4]
+    assert frame.read(folder).lengths == [4]
 
 
 def test_a_folder_without_a_study_is_refused(tmp_path):
     with pytest.raises(
         UserError, match=f"There is no study in {tmp_path}: {tmp_path}/study.json is missing"
     ):
-        results.load(tmp_path)
+        frame.read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -173,19 +171,19 @@ def test_a_damaged_study_is_refused(tmp_path, text):
     with pytest.raises(
         UserError, match=r"study\.json is damaged \(.*\): run the sweep again to write it"
     ):
-        results.load(tmp_path)
+        frame.read(tmp_path)
 
 
 def test_a_damaged_record_is_refused(tmp_path):
     folder = write_study(tmp_path, (point("rope", 0), record("r")))
     records.path_of(folder, "r").write_text("{}", encoding="utf-8")
     with pytest.raises(UserError, match=r"The record .*records/r\.json is damaged"):
-        results.load(folder)
+        frame.read(folder)
 
 
 @pytest.mark.slow
 def test_reading_results_imports_no_jax():
-    program = "import sys, pe_lab.cli.tables; from pe_lab.results import plots, results, tables; print([m for m in %r if m in sys.modules])"
+    program = "import sys, pe_lab.cli.tables; from pe_lab.results import frame, plots, tables; print([m for m in %r if m in sys.modules])"
     command = [
         sys.executable,
         "-c",

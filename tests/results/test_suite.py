@@ -85,7 +85,7 @@ def rows_of(table):
 
 
 def tables(*folders):
-    return suite.tables(suite.merged(folders, protocol()).results, 10, {"rope": 1.04})
+    return suite.tables(suite.merged(folders, protocol()).study, 10, {"rope": 1.04})
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ def test_rows_of_two_folders_are_in_one_table_with_ranks_and_step_times(tmp_path
 def test_a_rank_has_the_interval_over_seeds(tmp_path):
     """Half of b's seeds are above a and half are below, so b is first in some resamples only."""
     rows = {"a": {"copy": 0.5, "sort": 1.0}, "b": {"copy": (0.0, 0.0, 0.0, 0.9, 0.9), "sort": 0.0}}
-    merged = suite.merged([write(tmp_path / "rows", rows)], protocol()).results
+    merged = suite.merged([write(tmp_path / "rows", rows)], protocol()).study
     rank = ranking.mean_ranks(merged)["b"]
     assert rank.mean == 2.0
     assert (rank.interval.low, rank.interval.high) == (1.5, 2.0)
@@ -134,8 +134,8 @@ def test_quick_rows_are_compared_with_the_first_seeds_and_nothing_is_ranked(tmp_
         tmp_path / "mine", {"mine": {"copy": (0.1, 0.2, 0.9)}}, seeds=3, name="suite_quick"
     )
     quick = protocol(["copy"], 3, ("suite_quick", "suite"))
-    merged = suite.merged([published, mine], quick).results
-    assert {len(variant.runs) for variant in merged.variants} == {3}
+    merged = suite.merged([published, mine], quick).study
+    assert set(merged.variants["runs"]) == {3}
     table = suite.tables(merged, 3, {})[0]
     assert table.header[1:] == ("copy", "seeds", "solved tasks", "step time")
     assert rows_of(table)["mine"] == ["0.30", "3", "1/1", "–"]
@@ -144,14 +144,14 @@ def test_quick_rows_are_compared_with_the_first_seeds_and_nothing_is_ranked(tmp_
 def test_the_first_folder_with_a_row_counts(tmp_path, published):
     again = write(tmp_path / "again", {"rope": {"copy": 0.0, "sort": 0.0}})
     rows = suite.merged([published, again], protocol())
-    assert rows_of(suite.tables(rows.results, 10, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
+    assert rows_of(suite.tables(rows.study, 10, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
     assert rows.left_out == ()
 
 
 def test_rows_with_other_settings_are_left_out_and_named_with_the_difference(tmp_path, published):
     mine = write(tmp_path / "mine", {"mine": {"copy": 0.4, "sort": 0.8}}, steps=50)
     rows = suite.merged([published, mine], protocol())
-    assert {variant.labels["model.encodings"] for variant in rows.results.variants} == {
+    assert set(rows.study.variants["model.encodings"]) == {
         "shaw",
         "rope",
         "alibi",
@@ -175,7 +175,7 @@ def test_quick_rows_are_left_out_of_the_complete_table(tmp_path):
 def test_other_runs_of_a_row_are_left_out_and_named(tmp_path, published):
     again = write(tmp_path / "again", {"rope": {"copy": 0.0, "sort": 0.0}}, runs="b")
     rows = suite.merged([published, again], protocol())
-    assert rows_of(suite.tables(rows.results, 10, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
+    assert rows_of(suite.tables(rows.study, 10, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
     assert rows.left_out == (
         f"rope in {again} is left out of copy, sort: the table has a row with this name and other "
         f"runs.",
@@ -206,7 +206,7 @@ def test_a_row_says_how_many_seeds_it_has_and_whether_it_is_unfinished(tmp_path,
     next(published.glob("records/rope-copy-*")).unlink()
     mine = write(tmp_path / "mine", {"mine": {"copy": 0.4, "sort": 0.8}}, seeds=1)
     page = suite.page([published, mine], protocol(), "")
-    table = suite.tables(suite.merged([published, mine], protocol()).results, 10, {})[0]
+    table = suite.tables(suite.merged([published, mine], protocol()).study, 10, {})[0]
     seeds = {name: cells[table.header.index("seeds") - 1] for name, cells in rows_of(table).items()}
     assert seeds == {
         "shaw": "10",

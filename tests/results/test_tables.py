@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from pe_lab.results import formats, metrics, results, tables, views
+from pe_lab.results import formats, frame, metrics, standard_tables, tables
 from pe_lab.runs import record_rows, records
 from tests.results import synthetic
-from tests.results.fake_study import point, record, two_variants, write_study
+from tests.results.fake_study import point, record, two_variants, values, write_study
 
 
 def cells(table):
@@ -26,13 +26,11 @@ def as_dicts(found):
 
 @pytest.fixture
 def found(tmp_path):
-    return results.load(two_variants(tmp_path))
+    return frame.read(two_variants(tmp_path))
 
 
 def study(tmp_path, *made):
-    return results.load(
-        write_study(tmp_path, *((point(f"e{i}", 0), r) for i, r in enumerate(made)))
-    )
+    return frame.read(write_study(tmp_path, *((point(f"e{i}", 0), r) for i, r in enumerate(made))))
 
 
 def test_the_first_table_says_what_extrapolates_what_is_solved_and_what_did_not_finish(found):
@@ -102,7 +100,7 @@ def test_the_csv_has_the_axes_of_the_sweep_and_says_what_was_chosen(tmp_path):
         seeds=2,
         analysis={"tuned": ["train.learning_rate"]},
     )
-    rows = {(r["train.learning_rate"], r["chosen"]) for r in as_dicts(results.load(folder))}
+    rows = {(r["train.learning_rate"], r["chosen"]) for r in as_dicts(frame.read(folder))}
     assert rows == {("0.001", "False"), ("0.003", "True"), ("0.01", "False")}
 
 
@@ -127,7 +125,7 @@ def test_a_number_is_not_rounded_up_to_one_however_near(tmp_path):
 
 
 def test_the_page_explains_itself_and_counts_runs_without_a_record(tmp_path):
-    found = results.load(
+    found = frame.read(
         write_study(
             two_variants(tmp_path),
             (point("rope", 0), "r0"),
@@ -152,7 +150,7 @@ def test_the_question_of_a_study_stands_on_its_page(tmp_path):
         encodings=("rope",),
         analysis={"question": "Why so long?"},
     )
-    assert "\n\nWhy so long?\n\n" in tables.markdown(results.load(folder))
+    assert "\n\nWhy so long?\n\n" in tables.markdown(frame.read(folder))
 
 
 def test_a_complete_study_says_nothing_of_missing_records(tmp_path):
@@ -161,7 +159,7 @@ def test_a_complete_study_says_nothing_of_missing_records(tmp_path):
 
 @pytest.mark.slow
 def test_every_note_stands_on_the_page_once(tmp_path):
-    found = results.load(synthetic.write(tmp_path, seeds=2, rates=(), tasks=()))
+    found = frame.read(synthetic.write(tmp_path, seeds=2, rates=(), tasks=()))
     page = tables.markdown(found)
     notes = {note for table in tables.of(found) for note in table.notes}
     assert len(notes) > 5
@@ -173,7 +171,7 @@ def test_what_knows_the_targets_length_carries_a_dagger_that_is_explained(tmp_pa
         (point(n, 0), record(n, test={4: 1.0}, validation={4: 1.0}, reveals=n == "rope"))
         for n in ("rope", "alibi")
     ]
-    found = results.load(write_study(tmp_path, *entries))
+    found = frame.read(write_study(tmp_path, *entries))
     assert [row[0] for row in cells(tables.of(found)[0])[1:3]] == ["rope †", "alibi"]
     told = "- †: reveals the target length to the model, by its positions or its layout; not to be ranked with the others."
     assert told in tables.markdown(found)
@@ -189,7 +187,7 @@ def test_each_task_has_its_own_chance_level(tmp_path):
         record(n, test={4: 1.0}, chance_levels={4: chance_level}, task=n)
         for n, chance_level in zip(names, (0.1, 0.5), strict=True)
     ]
-    found = results.load(
+    found = frame.read(
         write_study(
             tmp_path, *((point("rope", 0, task=n), r) for n, r in zip(names, made, strict=True))
         )
@@ -205,7 +203,7 @@ def test_every_offset_has_tables_of_its_own_and_extrapolation_is_counted_at_its_
     made = record(
         "r", 3, test={(4, 0): 1.0, (8, 0): 1.0, (4, 5): 0.5, (8, 5): 0.25}, validation={4: 1.0}
     )
-    found = results.load(write_study(tmp_path, (point("rope", 3), made)))
+    found = frame.read(write_study(tmp_path, (point("rope", 3), made)))
     plain, shifted = tables.of(found)[:2]
     assert (plain.title, cells(plain)[:2]) == (
         "Exact match by length, median over seeds",
@@ -226,11 +224,9 @@ def test_token_accuracy_over_the_floor_is_worked_out_for_each_run(tmp_path):
         record(f"r{i}", i, test={4: 1.0, 8: 0.0}, tokens={4: t, 8: 0.9}, chance_levels={4: 0.1})
         for i, t in enumerate((0.75, 0.4))
     ]
-    found = results.load(
-        write_study(tmp_path, *((point("rope", i), r) for i, r in enumerate(each)))
-    )
-    assert found.variants[0].values(4, 0, metrics.CHANCE_CORRECTED) == [0.5, pytest.approx(-0.2)]
-    assert cells(views.by_length(found, metrics.CHANCE_CORRECTED, "mean")) == [
+    found = frame.read(write_study(tmp_path, *((point("rope", i), r) for i, r in enumerate(each))))
+    assert values(found, "rope", 4, metric=metrics.CHANCE_CORRECTED) == [0.5, pytest.approx(-0.2)]
+    assert cells(standard_tables.by_length(found, metrics.CHANCE_CORRECTED, "mean")) == [
         ["variant", "solved", "4", "→8"],
         ["rope", "0/2 not solved", "0.15 ± 0.49", "–"],
     ]
@@ -241,7 +237,7 @@ def test_arrows_mark_what_is_beyond_a_variants_own_training(tmp_path):
         (point(f"{n}", 0), record(f"r{n}", test={4: 1.0, 8: 1.0, 16: 1.0}, max_length=n))
         for n in (4, 8)
     ]
-    found = results.load(write_study(tmp_path, *entries))
+    found = frame.read(write_study(tmp_path, *entries))
     header, four, eight, _ = cells(tables.of(found)[0])
     assert header[3:] == ["4", "8", "16"]
     assert four[3:] == ["1.00", "→1.00", "→1.00"]
@@ -250,7 +246,7 @@ def test_arrows_mark_what_is_beyond_a_variants_own_training(tmp_path):
 
 
 def test_a_variant_without_any_record_is_shown(tmp_path):
-    found = results.load(
+    found = frame.read(
         write_study(
             tmp_path, (point("rope", 0), record("r", test={4: 1.0})), (point("alibi", 0), "a")
         )
@@ -266,7 +262,7 @@ def test_pages_are_written_and_the_first_table_is_returned(found, tmp_path):
 
 
 def test_a_study_of_which_nothing_has_finished_says_so(tmp_path):
-    found = results.load(write_study(tmp_path, (point("rope", 0), "r")))
+    found = frame.read(write_study(tmp_path, (point("rope", 0), "r")))
     assert tables.write(found, tmp_path) == "no run has finished yet: 1 run has no record"
     assert (tmp_path / "table.md").read_text(
         encoding="utf-8"
@@ -288,7 +284,7 @@ def test_a_study_of_text_shows_bits_first_of_whole_windows_and_of_their_second_h
         ("negative_log_likelihood_by_place", nats),
     ):
         made["rows"].append(record_rows.row("test", 4, 0, metric, value, 100))
-    found = results.load(write_study(tmp_path, (point("rope", 0), made)))
+    found = frame.read(write_study(tmp_path, (point("rope", 0), made)))
     first = tables.of(found)[0]
     assert (first.title, cells(first)) == (
         "Bits per token by length, median over seeds",
@@ -313,9 +309,9 @@ def test_seeds_that_are_all_equal_give_no_warning_and_no_nan(tmp_path, seeds, va
     ]
     folder = write_study(tmp_path, *runs, analysis={"contrasts": [["a", "b"]]})
     for text in (
-        tables.markdown(results.load(folder)),
-        tables.as_csv(results.load(folder)),
-        tables.latex(results.load(folder)),
+        tables.markdown(frame.read(folder)),
+        tables.as_csv(frame.read(folder)),
+        tables.latex(frame.read(folder)),
     ):
         assert "nan" not in text.lower()
         assert "inf" not in text.lower().replace("infinit", "")
@@ -341,7 +337,7 @@ def test_a_large_study_with_all_that_may_go_wrong_has_no_nan_in_any_table(tmp_pa
             }
         ],
     }
-    found = results.load(synthetic.write(tmp_path, seeds=3, analysis=asked, missing=(0, 7, 100)))
+    found = frame.read(synthetic.write(tmp_path, seeds=3, analysis=asked, missing=(0, 7, 100)))
     for table in tables.of(found):
         for text in (c.text for row in table.rows for c in row):
             assert text == "" or not {"nan", "inf", "none"} & set(
@@ -362,7 +358,7 @@ def test_tables_do_not_depend_on_the_speed_of_the_machine(tmp_path):
             cost = made["cost"]
             slower = {key: cost[key] * factor for key in ("train_seconds", "compile_seconds")}
             records.write(folder, made | {"cost": cost | slower})
-        loaded = results.load(folder)
+        loaded = frame.read(folder)
         pages.append((tables.markdown(loaded), tables.as_csv(loaded), tables.latex(loaded)))
     assert pages[0] == pages[1]
     assert "seconds" not in pages[0][0]
@@ -376,7 +372,7 @@ def test_no_label_question_or_error_is_markup_or_a_formula(tmp_path):
         (point("=HYPERLINK(1)", 0), record("r1", test={4: 1.0, 8: 0.2}, validation={4: 1.0})),
         analysis={"question": label, "contrasts": [[label, "=HYPERLINK(1)"]]},
     )
-    tables.write(results.load(folder), folder)
+    tables.write(frame.read(folder), folder)
     page = (folder / "table.md").read_text()
     assert page.count("&lt;img src=x") > 3
     assert "<img" not in page

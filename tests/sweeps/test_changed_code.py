@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.results import results
+from pe_lab.results import frame
 from pe_lab.runs import records
 from tests.experiments.entry_points import ROOT, call
+from tests.results.fake_study import values
 
 pytestmark = pytest.mark.full
 
@@ -72,8 +73,9 @@ def losses(work, length):
 
 def shown_loss(work, length):
     """The loss that tables show."""
-    (variant,) = results.load(work / "results").variants
-    return variant.values(length, 0, "negative_log_likelihood")[0]
+    found = frame.read(work / "results")
+    (name,) = found.by_name
+    return values(found, name, length, metric="negative_log_likelihood")[0]
 
 
 def test_evaluate_refuses_changed_code_and_changes_nothing(work):

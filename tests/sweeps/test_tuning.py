@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from pe_lab.results import results
+from pe_lab.results import frame
 from pe_lab.runs import grid, record_rows, records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import status, study, sweep, tuning
@@ -36,7 +36,7 @@ def write(folder, run, loss, status="finished"):
     rows = []
     if status == "finished":
         rows = [record_rows.row("validation", 3, 0, "negative_log_likelihood", loss, 4)]
-    exposure = {"max_length": run.train.max_length}
+    exposure = {"max_length": run.train.max_length, "solved_threshold": 0.99}
     records.write(folder, {**record, "status": status, "rows": rows, "exposure": exposure})
 
 
@@ -166,12 +166,12 @@ def test_a_study_between_its_stages_lacks_the_later_runs(tmp_path):
     for run in first.runs:
         write(tmp_path, run, 1.0)
     sweep.write_groups(Plan(first, tmp_path, (), 0, None, {}, Setups()))
-    assert results.load(tmp_path).missing == later_runs
+    assert frame.read(tmp_path).missing == later_runs
     assert status.read(tmp_path).later_runs == later_runs
 
     all_points = stage + tuning.last_points(POINTS, TUNE, choose(tmp_path, LOSSES))
     expand(all_points, tmp_path).write(tmp_path)
-    assert (results.load(tmp_path).missing, status.read(tmp_path).later_runs) == (later_runs, 0)
+    assert (frame.read(tmp_path).missing, status.read(tmp_path).later_runs) == (later_runs, 0)
     # The first stage of a complete study is run again if one of its runs failed.
     sweep.write_groups(Plan(first, tmp_path, (), 0, None, {}, Setups()))
     _, entries = study_files.study_of(tmp_path)

@@ -17,19 +17,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pe_lab.results import grids
+from pe_lab.results import declared_tables
 from pe_lab.results.plots import (
-    attributes,
-    counts,
     drawing,
     pictures,
-    step_curves,
-    study_data,
-    tables,
-    tuning,
+    plotted,
+    run_pictures,
+    setting_pictures,
+    table_pictures,
 )
 from pe_lab.results.plots.pictures import Options
-from pe_lab.results.plots.study_data import StudyData
+from pe_lab.results.plots.plotted import Plotted
+from pe_lab.results.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,16 +46,15 @@ NAMES = (
 
 
 def write(
-    folder: Path,
-    out: Path | None = None,
+    study: Study,
+    out: Path,
     *,
     formats: Sequence[str] = ("png",),
     options: Options = Options(),
 ) -> list[Path]:
-    """Draw the plots of the study in a folder, and remove plots that have no numbers any more.
+    """Draw the plots of a study into a folder, and remove plots that have no numbers any more.
 
     Args:
-      out: folder of the plots; None: the study's.
       formats: of `drawing.FORMATS`; a file for each.
 
     Returns:
@@ -66,10 +64,9 @@ def write(
       UserError: an unknown format.
     """
     drawing.check_formats(formats)
-    data = study_data.read(folder)
-    out = out or folder
+    data = plotted.of(study)
     files: list[Path] = []
-    if data.results.finished:
+    if study.is_finished:
         with drawing.settings():
             files = _draw(data, out, formats, options)
     possible = [out / name for name in NAMES]
@@ -83,7 +80,7 @@ def write(
     return files
 
 
-def _draw(data: StudyData, folder: Path, formats: Sequence[str], options: Options) -> list[Path]:
+def _draw(data: Plotted, folder: Path, formats: Sequence[str], options: Options) -> list[Path]:
     files = []
     for name, figure in _figures(data, options):
         if figure is not None:
@@ -94,22 +91,22 @@ def _draw(data: StudyData, folder: Path, formats: Sequence[str], options: Option
     return files
 
 
-def _figures(data: StudyData, options: Options) -> "Iterator[tuple[str, Figure | None]]":
-    yield data.metric, pictures.by_length(data, options)
+def _figures(data: Plotted, options: Options) -> "Iterator[tuple[str, Figure | None]]":
+    yield data.study.headline, pictures.by_length(data, options)
     yield "position_offset", pictures.by_offset(data, options)
     yield from further_figures(data, options)
 
 
 def further_figures(
-    data: StudyData, options: Options = Options()
+    data: Plotted, options: Options = Options()
 ) -> "Iterator[tuple[str, Figure | None]]":
     """Yield the plots after those by length and offset, which are the chart of the report."""
     yield "training", pictures.training(data, options)
-    yield "steps_to_solve", step_curves.steps_to_solve(data)
-    yield "tuning", tuning.scores(data)
-    yield "learning_rate", pictures.learning_rate(data)
-    yield "extrapolation", counts.counts(data)
-    for name in data.attributes["attribute"].unique():
-        yield f"by_{name}", attributes.by_attribute(data, name)
-    for number, spec in enumerate(grids.specs(data.results), start=1):
-        yield f"table_{number}", tables.table(data, spec)
+    yield "steps_to_solve", run_pictures.steps_to_solve(data)
+    yield "tuning", setting_pictures.tuning(data)
+    yield "learning_rate", setting_pictures.learning_rate(data)
+    yield "extrapolation", run_pictures.counts(data)
+    for name in data.study.measured_attributes["attribute"].unique():
+        yield f"by_{name}", run_pictures.by_attribute(data, name)
+    for number, spec in enumerate(declared_tables.specs(data.with_grids), start=1):
+        yield f"table_{number}", table_pictures.table(data, spec)

@@ -5,14 +5,10 @@ import io
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from pe_lab.results import statistics
-from pe_lab.results.plots.styles import GRAY, Style
+from pe_lab.results.plots.styles import GRAY
 from pe_lab.runs import files
 from pe_lab.runs.errors import unknown
 
@@ -67,29 +63,7 @@ def check_formats(names: Iterable[str]) -> None:
 
 _NOTEBOOK_BACKENDS = ("inline", "ipympl", "widget")
 _LABEL_WIDTH = 30  # characters of a line of the legend
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of a figure.
-
-    Attributes:
-      name: the variant, or the row of a table.
-      values: the numbers of all seeds: x, run_id, value.
-      style: None for a line that is not highlighted.
-      is_solved: whether a seed solved the training lengths. Other lines have hollow marks.
-      center: the value of the line at each x, drawn with the seeds as dots. None for the center
-        of `statistics`.
-      hollow: x of the points that no seed solved, if this differs along the line.
-    """
-
-    name: str
-    label: str
-    values: pd.DataFrame
-    style: Style | None
-    is_solved: bool = True
-    center: "pd.Series[float] | None" = None
-    hollow: Sequence[float] = ()
+_MOST_TICKS = 9
 
 
 def pyplot() -> "ModuleType":
@@ -177,99 +151,54 @@ def grid(
     return figure, list(axes.flat[:count])
 
 
-def draw_line(axis: "Axes", line: Line, *, dots: bool = False) -> None:
-    """Draw the center of the seeds, and its interval or, of few seeds, each seed.
+def shares(axes: "Axes", lowest: float = 0.0, highest: float = 1.0) -> None:
+    """Show shares from 0 to 1 on the vertical axis, and further if there are such values."""
+    axes.set_ylim(min(0.0, lowest) - 0.04, max(1.0, highest) + 0.04)
+    if lowest >= 0 and highest <= 1:
+        axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
 
-    Args:
-      dots: draw each seed as a dot where there is an interval. Seeds often fall into two groups,
-        which no center describes.
+
+def length_ticks(axes: "Axes", lengths: Sequence[int | float], unit: str = "") -> None:
+    """Set ticks at lengths, on a log scale for multiples and for a wide range."""
+    if unit or max(lengths) > 20 * min(lengths):
+        axes.set_xscale("log", base=2)
+    ticks_at(axes, lengths, unit)
+
+
+def ticks_at(axes: "Axes", numbers: Iterable[int | float], unit: str = "") -> None:
+    """Set ticks at some of the numbers, without those that would overlap."""
+    from matplotlib import ticker
+
+    axes.xaxis.set_major_locator(ticker.FixedLocator(sorted(set(numbers)), nbins=_MOST_TICKS))
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}{unit}"))
+    axes.minorticks_off()
+
+
+def legend(figure: "Figure", more: "Sequence[Artist]" = ()) -> None:
+    """Name the lines of all axes, and further marks, on the right of a figure.
+
+    A name is listed once. Where it has filled marks in some axes, it has them in the legend.
     """
-    values = line.values.dropna(subset="value")
-    center, bands = _centers(values)
-    if line.center is not None:
-        center = line.center
-    if line.style is None:
-        axis.plot(center.index, center, color=GRAY, linewidth=0.7, alpha=0.6, zorder=1.5)
-        return
-    color = line.style.color
-    linestyle = line.style.linestyle
-    if line.center is not None:
-        # The seeds at one x have nothing in common with those at the next.
-        axis.plot(values["x"], values["value"], ".", markersize=3, color=color, alpha=0.5)
-    elif bands.empty:
-        for _, seed in values.groupby("run_id", sort=False):
-            path = seed.sort_values("x")
-            axis.plot(
-                path["x"],
-                path["value"],
-                color=color,
-                linestyle=linestyle,
-                linewidth=0.6,
-                alpha=0.45,
-            )
-    else:
-        low, high = bands["low"], bands["high"]
-        axis.fill_between(bands.index, low, high, color=color, alpha=0.1, linewidth=0)
-        if dots:
-            axis.plot(values["x"], values["value"], ".", markersize=3, color=color, alpha=0.5)
-    axis.plot(
-        center.index,
-        center,
-        color=color,
-        marker=line.style.marker,
-        markerfacecolor=color if line.is_solved else "white",
-        linestyle=linestyle,
-        zorder=3,
-    )
-    if line.hollow:
-        hollow = center[center.index.isin(line.hollow)]
-        mark = line.style.marker
-        axis.plot(hollow.index, hollow, mark, color=color, markerfacecolor="white", zorder=4)
-
-
-def _centers(values: pd.DataFrame) -> "tuple[pd.Series[float], pd.DataFrame]":
-    """Return the center of the seeds by x, and its interval where there are enough seeds."""
-    points, bands = {}, {}
-    for x, group in values.groupby("x"):
-        center = statistics.center(group["value"].tolist())
-        if center is None:
-            continue
-        points[x] = center.point
-        if center.interval is not None:
-            bands[x] = {"low": center.interval.low, "high": center.interval.high}
-    centers = pd.Series(points, dtype=float)
-    return centers, pd.DataFrame.from_dict(bands, orient="index")
-
-
-def legend(figure: "Figure", lines: Sequence[Line], more: "Sequence[Artist]" = ()) -> None:
-    """Name the lines, and further marks, on the right of a figure. A name is listed once."""
-    line_of = pyplot().Line2D
-    # A name may be on several axes, and solved on one of them only.
     handles: dict[str, Artist] = {}
-    solved = {line.name for line in lines if line.is_solved}
-    for line in lines:
-        if line.style is None:
-            continue
-        handles[line.name] = line_of(
-            [],
-            [],
-            color=line.style.color,
-            marker=line.style.marker,
-            markerfacecolor=line.style.color if line.name in solved else "white",
-            label=textwrap.fill(line.label, _LABEL_WIDTH, subsequent_indent="  "),
-            linestyle=line.style.linestyle,
-        )
-    others = {line.name for line in lines if line.style is None}
+    others = set()
+    for axes in figure.axes:
+        line: Any
+        for line, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            if label not in handles or line.get_markerfacecolor() != "white":
+                handles[label] = line
+        others |= {gray.get_gid() for gray in axes.lines if gray.get_gid()}
+    entries = list(handles.values())
+    labels = [textwrap.fill(text, _LABEL_WIDTH, subsequent_indent="  ") for text in handles]
     if others:
-        label = f"{len(others)} others"
-        handles[""] = line_of([], [], color=GRAY, linewidth=0.7, label=label)
-    entries = [*handles.values(), *more]
-    labels = [str(entry.get_label()) for entry in entries]
+        entries.append(pyplot().Line2D([], [], color=GRAY, linewidth=0.7))
+        labels.append(f"{len(others)} others")
+    entries += more
+    labels += [str(artist.get_label()) for artist in more]
     num_lines = sum(label.count("\n") + 1 for label in labels)
     # A figure is at least as high as its legend, with room for the caption.
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, max(height, 0.155 * num_lines + 0.5))
-    figure.legend(handles=entries, loc="outside right upper")
+    figure.legend(entries, labels, loc="outside right upper")
 
 
 def guide(label: str, linestyle: str = "--") -> "Artist":

@@ -1,6 +1,6 @@
 """Picture of a number against a setting: each run as a dot, one panel for each variant.
 
-    runs = run_scores.of(frame.read(folder))
+    runs = run_scores.of(frame.read(folder).numbers)
     setting_dots.draw(runs, x="train.learning_rate", y="2x", panel="model.encodings")
 
 A dot is hollow if its run did not solve the training lengths. The line joins the medians.

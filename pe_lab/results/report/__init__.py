@@ -12,11 +12,11 @@ from typing import Any
 import jinja2
 
 from pe_lab.results import formats, selection, tables
-from pe_lab.results.plots import study_data
+from pe_lab.results.plots import plotted as plotted_study
 from pe_lab.results.report import against as _against
 from pe_lab.results.report import data, images, study_file
-from pe_lab.results.results import Results
-from pe_lab.runs import files, study_files
+from pe_lab.results.study import Study
+from pe_lab.runs import files, records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import JsonObject
 
@@ -25,7 +25,7 @@ _VEGA = "window.vegaEmbed = vegaEmbed;"
 
 
 def write(
-    results: Results, folder: Path, against: Results | None = None, note: str | None = None
+    study: Study, folder: Path, against: Study | None = None, note: str | None = None
 ) -> Path:
     """Write folder/report.html.
 
@@ -36,8 +36,8 @@ def write(
     Raises:
       UserError: no run has finished, or vl-convert-python is not installed.
     """
-    if not results.finished:
-        raise UserError(f"{results.name} has no finished run to report.")
+    if not study.is_finished:
+        raise UserError(f"{study.name} has no finished run to report.")
     vega = _vl_convert().javascript_bundle(_VEGA)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
@@ -47,22 +47,25 @@ def write(
         "separators": (",", ":"),
         "allow_nan": False,
     }
-    plotted = study_data.read(folder)
-    study_tables = tables.of(results)
-    shown_tables = [*_comparison(results, against), *study_tables]
+    plotted = plotted_study.of(study)
+    study_tables = tables.of(study)
+    shown_tables = [*_comparison(study, against), *study_tables]
+    run_records = records_of(study, folder)
+    variants = dict(zip(study.cases["run_id"], study.cases["variant"], strict=True))
+    unfinished = [record for record in run_records if record["status"] != "finished"]
     page = environment.get_template("page.html.jinja").render(
-        results=results,
+        results=study,
         note=note,
-        counts=data.counts(results),
-        num_variants=len(plotted.variants),
+        counts=data.counts(study),
+        num_variants=len(plotted.study.variants),
         vega=vega,
         style=(HERE / "page.css").read_text(encoding="utf-8"),
         script=(HERE / "page.js").read_text(encoding="utf-8"),
-        downloads=_downloads(results, study_tables, folder),
-        data=data.of(results, plotted),
+        downloads=_downloads(study, study_tables, folder, run_records),
+        data=data.of(plotted, run_records),
         images=images.of(plotted),
         tables=[(table.title, formats.as_html(table)) for table in shown_tables],
-        problems=_problems(results),
+        problems=[(variants[record["run_id"]], record) for record in unfinished],
         against=against,
     )
     path = folder / "report.html"
@@ -70,25 +73,34 @@ def write(
     return path
 
 
-def _comparison(results: Results, against: Results | None) -> list[formats.Table]:
+def records_of(study: Study, folder: Path) -> list[JsonObject]:
+    """Return the record of each run of a study, in the order of the study.
+
+    The page has the settings, the curve and the provenance of each run, which no frame has.
+    """
+    by_id = records.read_all(folder)
+    run_ids = [run_id for name in study.trained.index for run_id in study.cases_of(name)["run_id"]]
+    return [by_id[run_id] for run_id in dict.fromkeys(run_ids)]
+
+
+def _comparison(study: Study, against: Study | None) -> list[formats.Table]:
     if against is None:
         return []
-    return _against.tables(selection.chosen(results), selection.chosen(against))
+    return _against.tables(selection.choose(study), selection.choose(against))
 
 
-def _problems(results: Results) -> list[tuple[str, JsonObject]]:
-    """Return the runs that did not finish, each with its variant."""
-    unfinished = [record for record in data.runs(results) if record["status"] != "finished"]
-    return [(data.variant_of(results, record), record) for record in unfinished]
-
-
-def _downloads(results: Results, study_tables: list[formats.Table], folder: Path) -> dict[str, str]:
+def _downloads(
+    study: Study,
+    study_tables: list[formats.Table],
+    folder: Path,
+    run_records: list[JsonObject],
+) -> dict[str, str]:
     """Return the text of each file that the page offers, by file name."""
-    _, entries = study_files.study_of(folder)
+    file = study_files.read(folder)
     return {
-        "table.csv": tables.as_csv(results),
-        "table.tex": tables.latex(results, study_tables),
-        f"{results.name}.py": study_file.source(results, entries, study_files.analysis_of(folder)),
+        "table.csv": tables.as_csv(study),
+        "table.tex": tables.latex(study, study_tables),
+        f"{study.name}.py": study_file.source(file, run_records, study.missing),
     }
 
 

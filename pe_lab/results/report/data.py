@@ -5,19 +5,18 @@ Keys are short, and values that all runs share are stored once, to keep a page o
 """
 
 import dataclasses
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pe_lab.metrics.base import LengthMetric
-from pe_lab.results import cells, comparable, compare, metrics, selection, statistics, views
+from pe_lab.results import comparable, compare, metrics, selection, statistics, summary
 from pe_lab.results.notes import EDGE, SEEN
+from pe_lab.results.plots import plotted as plotted_study
 from pe_lab.results.plots import styles
-from pe_lab.results.plots.study_data import StudyData, in_words, without_task
+from pe_lab.results.plots.plotted import Plotted
 from pe_lab.results.plots.styles import Style
-from pe_lab.results.results import Results, Variant
+from pe_lab.results.study import Study
 from pe_lab.runs import validation
-from pe_lab.runs.labels import label
 from pe_lab.runs.record_schema import JsonObject
 
 _DIGITS = 5
@@ -35,38 +34,47 @@ _SHAPES = {  # Vega's names, or paths, of Matplotlib's markers
 }
 
 
-def of(results: Results, plotted: StudyData) -> JsonObject:
+def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
     """Return the data of the page as plain values for JSON.
 
     The variants are those of the plots, with the setting that validation chose. The runs are all
     runs of the study.
 
     Args:
-      plotted: the data of the study's plots. The page has the same colors.
+      run_records: of all runs.
     """
-    chosen = _with_runs(plotted.results.without_grids())
+    chosen = _with_runs(plotted.study)
     names = _metrics(chosen)
-    settings = [_flat(record["config"]) for record in runs(results)]
+    settings = [_flat(record["config"]) for record in run_records]
     common = _common(settings)
-    origins: list[Any] = []
-    looks, labels = _looks(chosen, plotted), _labels(chosen)
+    looks = _looks(chosen, plotted)
+    values = {name: summary.by_point(chosen, name) for name in names}
+    reasons = _reasons(chosen)
     variants = []
-    for variant, name in zip(chosen.variants, labels, strict=True):
-        entry = _variant(variant, chosen, names, looks[without_task(variant)])
-        variants.append({"name": name, **entry})
-    places, names_of_runs = _places(results, chosen), _names_of_runs(results)
+    for variant, label in zip(chosen.by_name, _labels(chosen), strict=True):
+        style = looks[plotted.keys[variant]]
+        entry = _variant(chosen, variant, style)
+        cells = {}
+        for name in names:
+            cells[name] = [
+                [_cell(values[name], reasons, (variant, offset, n)) for n in chosen.lengths]
+                for offset in chosen.offsets
+            ]
+        variants.append({"name": label, **entry, "values": cells})
+    origins: list[Any] = []
+    places, names_of_runs = _places(plotted.full, chosen), _names_of_runs(plotted.full)
     rows = []
-    for record, setting in zip(runs(results), settings, strict=True):
+    for record, setting in zip(run_records, settings, strict=True):
         run_id = record["run_id"]
         different = {path: value for path, value in setting.items() if path not in common}
         row = _run(record, different, origins)
         rows.append({"v": places[run_id], "name": names_of_runs[run_id], **row})
     return {
-        "study": results.name,
-        "length": results.length_name,
+        "study": chosen.name,
+        "length": chosen.length_name,
         "lengths": chosen.lengths,
         "offsets": chosen.offsets,
-        "tasks": list(dict.fromkeys(variant.task for variant in chosen.variants)),
+        "tasks": list(dict.fromkeys(chosen.variants["task_name"])),
         "metrics": [
             {
                 "name": name,
@@ -76,7 +84,7 @@ def of(results: Results, plotted: StudyData) -> JsonObject:
             for name in names
         ],
         "chance": _chance(chosen),
-        "extrapolation": str(results.spec.extrapolation),
+        "extrapolation": str(chosen.spec.extrapolation),
         "variants": variants,
         "common": common,
         "origins": origins,
@@ -94,165 +102,154 @@ def _common(settings: Sequence[JsonObject]) -> JsonObject:
     }
 
 
-def _with_runs(results: Results) -> Results:
-    """Return the results without variants that have no record yet, whose task is not known."""
-    variants = tuple(v for v in results.variants if any(c.runs for c in (v, *v.candidates)))
-    return dataclasses.replace(results, variants=variants)
+def _with_runs(study: Study) -> Study:
+    """Return the study without variants that have no record yet, whose task is not known."""
+    has_runs = study.variants["runs"] > 0
+    if study.settings is not None:
+        of_settings = study.settings.groupby("variant")["runs"].sum()
+        has_runs |= of_settings.reindex(study.variants.index).fillna(0) > 0
+    return dataclasses.replace(study, variants=study.variants[has_runs])
 
 
-def _places(results: Results, chosen: Results) -> dict[str, int]:
+def _places(full: Study, chosen: Study) -> dict[str, int]:
     """Return the index of the chosen variant that each run was trained for, by run id."""
-    tuned = results.spec.tuned
-    labels_of_chosen = [variant.labels for variant in chosen.variants]
+    index_of = {}
+    for index, name in enumerate(chosen.by_name):
+        if not chosen.by_name[name]["override"]:
+            index_of[tuple(chosen.labels(name).values())] = index
     places = {}
-    for variant in _with_runs(results).variants:
-        if variant.override is None:
-            untuned = {axis: text for axis, text in variant.labels.items() if axis not in tuned}
-            place = labels_of_chosen.index(untuned)
-            places.update({record["run_id"]: place for record in variant.runs})
+    trained = full.cases[full.cases["evaluation"] == 0]
+    for run_id, *labels in trained[["run_id", *chosen.axes]].itertuples(index=False):
+        if tuple(labels) in index_of:
+            places[run_id] = index_of[tuple(labels)]
     return places
 
 
-def _names_of_runs(results: Results) -> dict[str, str]:
+def _names_of_runs(study: Study) -> dict[str, str]:
     """Return the name of each run's variant, with its own setting, by run id."""
-    names = {}
-    for variant, name in zip(results.variants, _labels(results), strict=True):
-        if variant.override is None:
-            names.update({record["run_id"]: name for record in variant.runs})
-    return names
+    labels = dict(zip(study.by_name, _labels(study), strict=True))
+    trained = study.cases[study.cases["evaluation"] == 0]
+    return dict(zip(trained["run_id"], trained["variant"].map(labels), strict=True))
 
 
-def _looks(chosen: Results, plotted: StudyData) -> dict[str, Style]:
-    """Return the style of each variant: as in the plots, or one that the plots do not use."""
+def _looks(chosen: Study, plotted: Plotted) -> dict[str, Style]:
+    """Return the style of each key: as in the plots, or one that the plots do not use."""
     of_tasks: dict[str, list[str]] = {}
-    for variant in chosen.variants:
-        of_tasks.setdefault(variant.task, []).append(without_task(variant))
+    for name, row in chosen.by_name.items():
+        of_tasks.setdefault(row["task_name"], []).append(plotted.keys[name])
     return styles.assign(list(of_tasks.values()), plotted.looks)
 
 
-def _labels(results: Results) -> list[str]:
+def _labels(study: Study) -> list[str]:
     """Return the names of the variants in words, each once, with the setting that was chosen."""
-    several = len({variant.task for variant in results.variants}) > 1
-    candidates = [selection.chosen_candidate(variant) for variant in results.variants]
-    labels = []
-    for variant, candidate in zip(results.variants, candidates, strict=True):
-        label = in_words(candidate).replace("\u00a0", " ")
+    several = study.variants["task_name"].nunique() > 1
+    names, labels = [], []
+    for name, row in study.by_name.items():
+        settings = selection.settings_of(study, name)
+        chosen = settings[settings["is_chosen"]]
+        words = plotted_study.in_words(study, name)
+        names.append(name)
+        if len(chosen):
+            setting = chosen.iloc[0].to_dict()
+            names[-1] = setting["candidate"]
+            words = plotted_study.with_setting(study, name, setting)
+        words = words.replace("\u00a0", " ")
         if several:
-            label = f"{styles.words(variant.task)} · {label}"
-        if selection.at_edge(variant, results.spec.tuned):
-            label += f" {EDGE}"
-        if SEEN in cells.name(results, variant).text:
-            label += f" {SEEN}"
-        labels.append(label)
+            words = f"{styles.words(row['task_name'])} · {words}"
+        if len(chosen) and setting["is_at_edge"]:
+            words += f" {EDGE}"
+        if comparable.saw_positions(study, name, study.spec.extrapolation.point):
+            words += f" {SEEN}"
+        labels.append(words)
     # The page finds a variant by its name, so two variants must not have the same words.
-    if len(set(labels)) < len(labels):
-        return [candidate.name for candidate in candidates]
-    return labels
+    return names if len(set(labels)) < len(labels) else labels
 
 
-def _chance(results: Results) -> dict[str, list[float | None]]:
+def _chance(study: Study) -> dict[str, list[float | None]]:
     """Return the chance level of exact match at each length, by task."""
-    tasks = dict.fromkeys(variant.task for variant in results.variants)
+    first = study.cases.drop_duplicates("task")
+    task_labels = dict(zip(first["task"], first["task_label"], strict=True))
     levels = {}
-    for task in tasks:
-        of_task = [v for v in results.variants if v.task == task and v.runs]
-        trained_on = next((label(v.runs[0]["config"]["task"]) for v in of_task), None)
+    for task in dict.fromkeys(study.variants["task_name"]):
         levels[task] = [
-            results.chance_level(length, "exact_match", trained_on) for length in results.lengths
+            study.chance_level(length, "exact_match", task_labels.get(task))
+            for length in study.lengths
         ]
     return levels
 
 
-def runs(results: Results) -> list[JsonObject]:
-    """Return the record of each run."""
-    by_id = {}
-    for variant in results.variants:
-        # A variant of an override has the runs of another variant.
-        if variant.override is None:
-            by_id.update({record["run_id"]: record for record in variant.runs})
-    return list(by_id.values())
-
-
-def variant_of(results: Results, record: JsonObject) -> str:
-    """Return the variant of a run."""
-    return next(v.name for v in results.variants if any(r is record for r in v.runs))
-
-
-def counts(results: Results) -> dict[str, int]:
+def counts(study: Study) -> dict[str, int]:
     """Return the number of runs with each status, and of runs without a record."""
-    statuses = [record["status"] for record in runs(results)]
+    statuses = study.cases.drop_duplicates("run")["status"].tolist()
     numbers = {status: statuses.count(status) for status in ("finished", "diverged", "failed")}
-    return numbers | {"without a record": results.missing}
+    return numbers | {"without a record": study.missing}
 
 
-def _metrics(results: Results) -> list[str]:
+def _metrics(study: Study) -> list[str]:
     """Return the metrics with values by length, the main metric of the study first."""
     names = []
     for name, entry in metrics.BY_NAME.items():
-        is_by_length = isinstance(entry, LengthMetric)
-        if is_by_length and any(_has(variant, results, name) for variant in results.variants):
+        has_values = study.rows_of(name)["value"].notna().any()
+        if isinstance(entry, LengthMetric) and entry.by_length and has_values:
             names.append(name)
-    headline = views.headline(results)
-    return sorted(names, key=lambda name: name != headline)
+    return sorted(names, key=lambda name: name != study.headline)
 
 
-def _has(variant: Variant, results: Results, metric: str) -> bool:
-    for length, offset in itertools.product(results.lengths, results.offsets):
-        values = variant.values(length, offset, metric)
-        if any(value is not None for value in values):
-            return True
-    return False
-
-
-def _variant(variant: Variant, results: Results, names: list[str], style: Style) -> JsonObject:
-    counts = compare.extrapolation_counts(variant, results.spec.extrapolation)
-    statuses = [record["status"] for record in variant.runs]
-    values = {}
-    for name in names:
-        values[name] = [
-            [_cell(variant, length, offset, name) for length in results.lengths]
-            for offset in results.offsets
-        ]
+def _variant(study: Study, name: str, style: Style) -> JsonObject:
+    row = study.by_name[name]
+    counts = compare.extrapolation_counts(study, name)
     return {
-        "task": variant.task,
-        "reveals_target_length": variant.reveals_target_length,
-        "apart": comparable.apart(results, variant, results.spec.extrapolation.point),
-        "solved": [variant.solved, len(variant.runs)],
-        "unsolved": variant.is_unsolved,
-        "is_text": variant.has_text,
-        "bad": [statuses.count("diverged"), statuses.count("failed")],
+        "task": row["task_name"],
+        "reveals_target_length": row["reveals_target_length"],
+        "apart": comparable.apart(study, name, study.spec.extrapolation.point),
+        "solved": [row["solved"], row["runs"]],
+        "unsolved": row["is_unsolved"],
+        "is_text": row["has_text"],
+        "bad": [row["diverged"], row["failed"]],
         "extrapolates": [counts.extrapolating, counts.count],
-        "trained": variant.max_length,
+        "trained": row["max_length"],
         "color": style.color,
         "shape": _SHAPES[style.marker],
         "dash": style.dash or (1.0, 0.0),
-        "values": values,
     }
 
 
-def _cell(variant: Variant, length: int, offset: int, metric: str) -> JsonObject:
+Point = tuple[str, int, int]  # variant, offset, length
+
+
+def _reasons(study: Study) -> dict[Point, str]:
+    """Return the reason why a variant has no value at a length and an offset."""
+    rows = study.rows_of("exact_match")
+    rows = rows[rows["reason"] != ""][["run", "evaluation", "offset", "length", "reason"]]
+    reasons = study.cases.merge(rows, on=["run", "evaluation"])
+    by_point: dict[Point, str] = {}
+    columns = reasons[["variant", "offset", "length", "reason"]].itertuples(index=False)
+    for variant, offset, length, reason in columns:
+        by_point.setdefault((variant, offset, length), reason)
+    for name, row in study.by_name.items():
+        if not row["finished"]:
+            for offset in study.offsets:
+                by_point |= {(name, offset, n): "no run has finished" for n in study.lengths}
+    return by_point
+
+
+def _cell(
+    values: Mapping[Point, list[float | None]], reasons: Mapping[Point, str], point: Point
+) -> JsonObject:
     """Return the values of the seeds ("s"), their center ("c", "k" is its kind) and its interval
     ("i", "w" is its kind).
 
     Without values, "w" is the reason and the only key.
     """
-    values = variant.values(length, offset, metric)
-    center = statistics.center([value for value in values if value is not None])
+    of_runs = values.get(point, [])
+    center = statistics.center([value for value in of_runs if value is not None])
     if center is None:
-        return {"w": _reason(variant, length, offset)}
-    cell = {"s": [_short(v) for v in values], "c": _short(center.point), "k": center.name}
+        return {"w": reasons.get(point, "not measured")}
+    cell = {"s": [_short(v) for v in of_runs], "c": _short(center.point), "k": center.name}
     interval = center.interval
     if interval is not None:
         cell |= {"i": [_short(interval.low), _short(interval.high)], "w": interval.kind}
     return cell
-
-
-def _reason(variant: Variant, length: int, offset: int) -> str:
-    """Return the reason why a variant has no value at a length and an offset."""
-    if not variant.finished:
-        return "no run has finished"
-    reasons = [run.reason(length, offset) for run in variant.measured]
-    return next((reason for reason in reasons if reason), "not measured")
 
 
 def _run(record: JsonObject, differs: JsonObject, origins: list[Any]) -> JsonObject:

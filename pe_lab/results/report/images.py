@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pe_lab.results import plots
 from pe_lab.results.plots import drawing
-from pe_lab.results.plots.study_data import StudyData
+from pe_lab.results.plots.plotted import Plotted
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Image:
     source: str
 
 
-def of(data: StudyData) -> list[Image]:
+def of(data: Plotted) -> list[Image]:
     """Return the plots that the page's chart does not show."""
     images = []
     with drawing.settings():

@@ -5,8 +5,8 @@ import pprint
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pe_lab.results.results import Results
 from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.study_files import StudyFile
 
 _LAUNCHER = {"name": "local"}  # no setting of a run, so records do not have it
 # These groups change nothing that is trained, so they are no axes of the sweep.
@@ -42,21 +42,15 @@ def sweep():
 {analysis_function}'''
 
 
-def source(
-    results: Results, entries: Iterable[tuple[Mapping[str, str], str]], analysis: Mapping[str, Any]
-) -> str:
+def source(file: StudyFile, records: Iterable[JsonObject], missing: int) -> str:
     """Return Python code of a config whose runs have the same ids.
 
     Args:
-      entries: labels and run id of each run in study.json. The config leaves out runs without a
-        record and states their number.
-      analysis: the analysis spec of the study as plain data.
+      file: the study. The config leaves out its runs without a record and states their number.
     """
-    run_records = {}
-    for variant in results.variants:
-        run_records.update({record["run_id"]: record for record in variant.runs})
+    run_records = {record["run_id"]: record for record in records}
     runs = []
-    for labels, run_id in entries:
+    for labels, run_id in file.entries:
         if run_id in run_records:
             runs.append((labels, _config(run_records[run_id]["config"], run_records)))
     base = runs[0][1]
@@ -73,17 +67,17 @@ def source(
             point[path] = (labels.get(path, ""), _tuples(value))
         points.append(point)
     commits = {str(record["provenance"].get("commit")) for record in run_records.values()}
-    missing, analysis_value, analysis_function = "", "", ""
-    if results.missing:
-        missing = f"The config leaves out {results.missing} runs without a record. "
-    if analysis:
-        analysis_value = f"\nANALYSIS = {_code(analysis)}\n"
+    left_out, analysis_value, analysis_function = "", "", ""
+    if missing:
+        left_out = f"The config leaves out {missing} runs without a record. "
+    if file.analysis:
+        analysis_value = f"\nANALYSIS = {_code(file.analysis)}\n"
         analysis_function = "\n\ndef analysis():\n    return ANALYSIS\n"
     return _TEXT.format(
-        name=_plain(results.name),
+        name=_plain(file.name),
         count=len(run_records),
         commits=", ".join(_plain(commit) for commit in sorted(commits)),
-        missing=missing,
+        missing=left_out,
         config=_code({"launcher": _LAUNCHER, **base}),
         points=pprint.pformat(points, width=120, sort_dicts=False),
         analysis=analysis_value,

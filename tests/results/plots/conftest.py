@@ -4,7 +4,7 @@ import pytest
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
-from pe_lab.results import plots
+from pe_lab.results import frame, plots
 from pe_lab.results.plots import drawing
 from pe_lab.results.plots.pictures import Options
 
@@ -22,7 +22,7 @@ def drawn(monkeypatch):
 
     def draw(folder, **options):
         figures.clear()
-        paths = plots.write(folder, options=Options(**options))
+        paths = plots.write(frame.read(folder), folder, options=Options(**options))
         assert paths == [folder / f"{name}.png" for name in figures]
         return dict(figures)
 

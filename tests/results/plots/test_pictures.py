@@ -7,7 +7,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 from matplotlib.colors import to_hex
 
-from pe_lab.results import plots
+from pe_lab.results import frame, plots
 from pe_lab.results.plots import drawing, styles
 from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
@@ -324,24 +324,27 @@ def test_no_text_is_smaller_than_seven_points(drawn, tmp_path):
 def test_a_format_is_written_on_request_only(tmp_path):
     two_variants(tmp_path)
     names = {"exact_match", "extrapolation"}
-    plots.write(tmp_path, formats=("png", "pdf", "svg"))
+    plots.write(frame.read(tmp_path), tmp_path, formats=("png", "pdf", "svg"))
     for suffix in ("png", "pdf", "svg"):
         assert {path.stem for path in tmp_path.glob(f"*.{suffix}")} == names
-    plots.write(tmp_path)
+    plots.write(frame.read(tmp_path), tmp_path)
     assert {path.stem for path in tmp_path.glob("*.png")} == names
     assert not [*tmp_path.glob("*.pdf"), *tmp_path.glob("*.svg")]
 
 
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(UserError, match="formats has no 'jpg'"):
-        plots.write(two_variants(tmp_path), formats=("jpg",))
+        plots.write(frame.read(two_variants(tmp_path)), tmp_path, formats=("jpg",))
 
 
 @pytest.mark.full
 def test_the_same_records_give_the_same_bytes(tmp_path):
     two_variants(tmp_path)
     first, again = (
-        [path.read_bytes() for path in plots.write(tmp_path, formats=drawing.FORMATS)]
+        [
+            path.read_bytes()
+            for path in plots.write(frame.read(tmp_path), tmp_path, formats=drawing.FORMATS)
+        ]
         for _ in range(2)
     )
     assert first == again
@@ -353,7 +356,7 @@ def test_nothing_is_drawn_before_a_run_has_finished(tmp_path):
     folder = write_study(
         tmp_path, (point("rope", 0), record("r", status="diverged")), (point("rope", 1), "s")
     )
-    assert plots.write(folder) == []
+    assert plots.write(frame.read(folder), folder) == []
     assert not list(tmp_path.glob("*.png"))
 
 

@@ -3,10 +3,10 @@
 import pytest
 from matplotlib.colors import to_hex
 
-from pe_lab.results import results
+from pe_lab.results import frame
 from pe_lab.results.plots import styles
 from tests.results import synthetic
-from tests.results.fake_study import point, record, write_study
+from tests.results.fake_study import point, record, values, write_study
 from tests.results.plots.figures import caption, legend, panels, xy
 
 RATES = ("0.001", "0.002", "0.003")
@@ -30,11 +30,11 @@ def by_rate(folder, metric, groups, rows="model.encodings", **table):
     for number, (labels, runs) in enumerate(groups):
         others = {axis: text for axis, text in labels.items() if axis != "encoding"}
         for rate in RATES:
-            for seed, values in enumerate(runs):
+            for seed, of_run in enumerate(runs):
                 where = {"train.learning_rate": rate, **others}
                 labels_of_run = point(labels.get("encoding", "rope"), seed, **where)
-                values = {"validation": {4: 1.0}, **values}
-                entries.append((labels_of_run, record(f"{rate}{number}{seed}", seed, **values)))
+                of_run = {"validation": {4: 1.0}, **of_run}
+                entries.append((labels_of_run, record(f"{rate}{number}{seed}", seed, **of_run)))
     spec = dict(rows=rows, columns="train.learning_rate", metric=metric, **table)
     return write_study(folder, *entries, analysis={"tables": [spec], "oracle": "Paper 2023"})
 
@@ -45,10 +45,11 @@ def test_columns_that_are_numbers_are_lines_with_seeds_as_dots(drawn, tmp_path):
     folder = study(tmp_path, table, rates=("0.003", "0.001", "0.002"))
     figure = drawn(folder)["table_1"]
     (axis,) = panels(figure)
+    found = frame.read(folder)
     alibi = {
-        float(v.labels["train.learning_rate"]): v.values(8, 0)
-        for v in results.load(folder).variants
-        if v.labels["model.encodings"] == "alibi"
+        float(row["train.learning_rate"]): values(found, name, 8)
+        for name, row in found.by_name.items()
+        if row["model.encodings"] == "alibi"
     }
     dots, centers = [xy(line) for line in axis.lines[2:]]
     assert dots == (
@@ -91,12 +92,13 @@ def test_columns_that_are_names_are_a_map_for_each_value_of_each(drawn, tmp_path
     figure = drawn(folder)["table_1"]
     contiguous, shifted = panels(figure)
     assert (contiguous.get_title(), shifted.get_title()) == ("contiguous", "shifted")
+    found = frame.read(folder)
     variants = {
-        (v.labels["model.encodings"], v.labels["task"]): v
-        for v in results.load(folder).variants
-        if v.labels["positions"] == "shifted"
+        (row["model.encodings"], row["task"]): name
+        for name, row in found.by_name.items()
+        if row["positions"] == "shifted"
     }
-    rope = [sum(variants["rope", task].values(8, 0)) / 2 for task in tasks]
+    rope = [sum(values(found, variants["rope", task], 8)) / 2 for task in tasks]
     numbers = [text.get_text().rstrip("*‡†") for text in shifted.texts[:4]]
     assert numbers == [f"{value:.2f}" for value in rope]
     assert [t.get_text() for t in shifted.get_xticklabels()] == list(tasks)

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from pe_lab.results import report, results
-from pe_lab.results.plots import study_data
+from pe_lab.results import frame, report
+from pe_lab.results.plots import plotted
 from pe_lab.runs import records
 from tests.marks import full
 from tests.results import synthetic
@@ -39,7 +39,7 @@ def study(tmp_path_factory):
         seeds=5,
         missing=(3,),
     )
-    return report.write(results.load(folder), folder)
+    return report.write(frame.read(folder), folder)
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_every_two_variants_of_the_chart_have_different_colors(page):
 
 
 def test_the_chart_has_the_colors_of_the_plots(page, study):
-    looks = study_data.read(study.parent).looks
+    looks = plotted.of(frame.read(study.parent)).looks
     swatches = page.locator("#numbers tbody .swatch line")
     drawn = swatches.evaluate_all("lines => lines.map((line) => line.getAttribute('stroke'))")
     assert drawn == [style.color for style in looks.values()]
@@ -262,7 +262,7 @@ def test_names_of_configs_are_text_and_nothing_else(chromium, tmp_path):
     one["provenance"]["device"] = one["error"] = HOSTILE
     one["status"] = "failed"
     records.write(folder, one)
-    with pages.opened(chromium, report.write(results.load(folder), folder)) as page:
+    with pages.opened(chromium, report.write(frame.read(folder), folder)) as page:
         assert page.locator("h1").inner_text() == " ".join(name.split())
         assert HOSTILE in page.locator("#numbers tbody").text_content()
         page.locator(MARKS).first.hover(force=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.results import report, results
-from pe_lab.results.plots import study_data, styles
+from pe_lab.results import frame, report
+from pe_lab.results.plots import plotted, styles
 from pe_lab.results.report import against, data, images, study_file
-from pe_lab.runs import study_files
+from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import study
 from tests.experiments.entry_points import call
@@ -37,12 +37,17 @@ def small(folder, **more):
     )
 
 
+def page_data(folder):
+    found = frame.read(folder)
+    return data.of(plotted.of(found), report.records_of(found, folder))
+
+
 def downloaded(folder, tmp_path):
     """The module of the downloaded config, and the entries of the study."""
     _, entries = study_files.study_of(folder)
     file = tmp_path / "again.py"
     file.write_text(
-        study_file.source(results.load(folder), entries, study_files.analysis_of(folder)),
+        study_file.source(study_files.read(folder), records.read_all(folder).values(), 0),
         encoding="utf-8",
     )
     spec = importlib.util.spec_from_file_location("again", file)
@@ -90,9 +95,9 @@ def test_five_hundred_runs_take_less_than_five_megabytes_and_twenty_seconds(tmp_
     folder = synthetic.write(tmp_path, runs=500)
     program = """
 import pathlib, sys, time
-from pe_lab.results import report, results, tables
+from pe_lab.results import frame, report, tables
 folder = pathlib.Path(sys.argv[1])
-found = results.load(folder)
+found = frame.read(folder)
 tables.write(found, folder)
 print(report.write(found, folder).stat().st_size, time.process_time())
 """
@@ -110,7 +115,7 @@ print(report.write(found, folder).stat().st_size, time.process_time())
 
 @pytest.mark.slow
 def test_nothing_in_it_comes_from_elsewhere(tmp_path):
-    text = report.write(results.load(small(tmp_path)), tmp_path).read_text(encoding="utf-8")
+    text = report.write(frame.read(small(tmp_path)), tmp_path).read_text(encoding="utf-8")
     ours = re.sub(r'<script type="module">.*?</script>', "", text, flags=re.DOTALL)
     ours, num_images = re.subn(r'src="data:image/svg\+xml;base64,[\w+/=]+"', "", ours)
     assert num_images == 3  # training, steps to solve, extrapolation
@@ -120,8 +125,8 @@ def test_nothing_in_it_comes_from_elsewhere(tmp_path):
 
 
 def test_every_number_of_a_variant_is_there(tmp_path):
-    found = results.load(two_variants(tmp_path))
-    said = data.of(found, study_data.read(tmp_path))
+    found = frame.read(two_variants(tmp_path))
+    said = page_data(tmp_path)
     (rope, alibi) = said["variants"]
     assert rope["values"]["exact_match"] == [
         [
@@ -136,15 +141,15 @@ def test_every_number_of_a_variant_is_there(tmp_path):
 
 
 def test_the_main_metric_is_the_first_of_the_menu(tmp_path):
-    values = data.of(results.load(small(tmp_path)), study_data.read(tmp_path))
+    values = page_data(small(tmp_path))
     names = [metric["name"] for metric in values["metrics"]]
     assert names[0] == "exact_match"
     assert len(names) > 1
 
 
 def test_settings_stand_once_where_all_runs_share_them(tmp_path):
-    found = results.load(small(tmp_path))
-    said = data.of(found, study_data.read(tmp_path))
+    small(tmp_path)
+    said = page_data(tmp_path)
     assert said["common"]["train.steps"] == 800
     assert said["runs"][3]["config"] == {
         "seed": 1,
@@ -165,7 +170,7 @@ def test_two_studies_are_compared_cell_by_cell_on_the_seeds_of_both(tmp_path):
     ]
     more = [(point("alibi", 0), record("a", 0, test={8: 0.1}))]
     found = [
-        results.load(write_study(tmp_path / n, *entries, name=n))
+        frame.read(write_study(tmp_path / n, *entries, name=n))
         for n, entries in (("one", one), ("other", other + more))
     ]
     (table,) = against.tables(*found)
@@ -184,14 +189,14 @@ def test_a_difference_has_an_interval_from_five_pairs(tmp_path):
             )
             for i in range(5)
         ]
-        found.append(results.load(write_study(tmp_path / name, *entries, name=name)))
+        found.append(frame.read(write_study(tmp_path / name, *entries, name=name)))
     (table,) = against.tables(*found)
     assert table.rows[0][4].text == "+0.30 [+0.10, +0.50]"
 
 
 def test_differences_of_variants_with_one_name_are_caveats(tmp_path):
     studies = [
-        results.load(
+        frame.read(
             write_study(
                 tmp_path / name,
                 (point("rope", 0), record(f"r{n}", test={8: 0.5}, max_length=n, reveals=n == 4)),
@@ -207,13 +212,13 @@ def test_differences_of_variants_with_one_name_are_caveats(tmp_path):
 
 def test_a_study_without_a_finished_run_is_refused(tmp_path):
     with pytest.raises(UserError, match="fake has no finished run to report"):
-        report.write(results.load(write_study(tmp_path, (point("rope", 0), "missing"))), tmp_path)
+        report.write(frame.read(write_study(tmp_path, (point("rope", 0), "missing"))), tmp_path)
 
 
 def test_the_error_without_its_libraries_names_the_installation(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(UserError, match=r"needs vl-convert-python: pip install 'pe_lab\[report\]'"):
-        report.write(results.load(two_variants(tmp_path)), tmp_path)
+        report.write(frame.read(two_variants(tmp_path)), tmp_path)
 
 
 def test_an_installed_package_has_the_page():
@@ -252,7 +257,7 @@ def test_variants_of_the_same_settings_are_matched_under_any_name(tmp_path):
     other = small(
         tmp_path / "other", encodings=("rope",), schemes=("contiguous", "shifted"), name="other"
     )
-    (table,) = against.tables(results.load(one), results.load(other))
+    (table,) = against.tables(frame.read(one), frame.read(other))
     assert {row[0].text for row in table.rows} == {"rope / contiguous"}
     assert {row[-1].text for row in table.rows} == {"the same runs"}
     assert "In other alone: shifted." in table.notes
@@ -261,15 +266,11 @@ def test_variants_of_the_same_settings_are_matched_under_any_name(tmp_path):
 def test_variants_with_the_same_words_keep_their_labels(tmp_path):
     entries = [(point(name, 0), record(name, test={4: 1.0})) for name in ("a_b", "a b")]
     folder = write_study(tmp_path, *entries)
-    values = data.of(results.load(folder), study_data.read(folder))
+    values = page_data(folder)
     assert [variant["name"] for variant in values["variants"]] == ["a_b", "a b"]
 
 
 TUNED = {"tuned": ["train.learning_rate"]}
-
-
-def page_data(folder):
-    return data.of(results.load(folder), study_data.read(folder))
 
 
 def test_a_tuned_variant_is_shown_at_the_setting_that_validation_chose(tmp_path):
@@ -317,7 +318,7 @@ def test_a_grid_of_overrides_is_a_heat_map_and_no_line_of_the_chart(tmp_path):
     axes = {"task.other_digits": (1, 2), "num_loops": (1, 4)}
     folder = test_override_grids.study(tmp_path, axes, lambda label, length: 0.5, lengths=(8,))
     assert [variant["name"] for variant in page_data(folder)["variants"]] == ["RoPE", "ALiBi"]
-    *_, heat_map = images.of(study_data.read(folder))
+    *_, heat_map = images.of(plotted.of(frame.read(folder)))
     words = "Exact match by evaluated other_digits and evaluated num_loops. Medians over seeds."
     assert heat_map.description == words
 
@@ -326,7 +327,9 @@ def test_a_grid_of_overrides_is_a_heat_map_and_no_line_of_the_chart(tmp_path):
 def test_a_tuned_study_with_attributes_has_the_pictures_of_both(tmp_path):
     folder = small(tmp_path, rates=("0.001", "0.003"), analysis=TUNED)
     test_attributes.add(folder)
-    titles = [image.description.partition(".")[0] for image in images.of(study_data.read(folder))]
+    titles = [
+        image.description.partition(".")[0] for image in images.of(plotted.of(frame.read(folder)))
+    ]
     assert titles == [
         "Validation exact match during training",
         "Share of runs against training steps",

@@ -18,7 +18,7 @@ from pe_lab.inspection.trained.sections.section import (
     state_cells,
     table,
 )
-from pe_lab.results.plots import drawing, styles, ticks
+from pe_lab.results.plots import drawing, styles
 
 _LABELS = {
     "entropy": "entropy / log n",
@@ -103,7 +103,7 @@ def figure(findings: Findings) -> Figure:
                 linewidth=1,
                 label="training length",
             )
-            ticks.lengths(axis, lengths)
+            drawing.length_ticks(axis, lengths)
         axes_of_key[0].set_ylabel(_LABELS[key])
         top = 1.0
         if key == "distance":  # the others are shares

@@ -1,0 +1,131 @@
+"""Measures CPU time and memory of the commands that read a large study.
+
+    python -m experiments.benchmarks.large_study [--records=20000] [--out=FILE]
+
+The study has copies of the quickstart's records, each with its own run id and digest: four learning
+rates, of which validation chooses one, and six seeds. Each command runs in a process of its own.
+--out writes the figures as JSON. results/published/large_study has those of this repository.
+"""
+
+import copy
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from pe_lab import cli
+from pe_lab.cli._arguments import flag, whole_number
+from pe_lab.runs import records, study_files
+from pe_lab.training.run_records import has_uncommitted_code
+
+SOURCE = Path("results/published/quickstart")
+RATES = (3e-4, 1e-3, 3e-3, 1e-2)
+SEEDS = 6
+COMMANDS = ("read", "tables", "status")
+
+
+def write(folder: Path, count: int) -> int:
+    """Write a study of about this many records, and return their number."""
+    published = records.read_all(SOURCE)
+    _, entries = study_files.study_of(SOURCE)
+    of_variant: dict[tuple[str, ...], list[Any]] = {}
+    for labels, run_id in entries:
+        key = tuple(text for axis, text in labels.items() if axis != "seed")
+        of_variant.setdefault(key, []).append((labels, published[run_id]))
+    points = _points(of_variant, count)
+    study_entries = []
+    for number, (labels, record) in enumerate(points):
+        run_id = f"{number:016x}"
+        records.write(folder, {**record, "run_id": run_id})
+        study_entries.append((labels, run_id))
+    analysis = {"tuned": ["train.learning_rate"], "contrasts": [["rope", "alibi"]]}
+    study_files.write(folder, "large_study", study_entries, analysis)
+    return len(study_entries)
+
+
+def _points(of_variant: dict[tuple[str, ...], list[Any]], count: int) -> Iterator[Any]:
+    """Yield labels and record of each run."""
+    size = len(of_variant) * len(RATES) * SEEDS
+    for index in range(max(1, round(count / size))):
+        for variant, rate, seed in itertools.product(of_variant.values(), RATES, range(SEEDS)):
+            labels, record = variant[seed % len(variant)]
+            made = copy.deepcopy(dict(record))
+            made["config"]["train"]["learning_rate"] = rate
+            made["member"] |= {"seed": seed, "data_seed": seed}
+            made["config"] |= {"seed": seed, "data_seed": seed}
+            rate_label = {"train.learning_rate": str(rate), "seed": str(seed)}
+            yield {**labels, "copy": str(index), **rate_label}, made
+
+
+def run_command(command: str, folder: Path) -> None:
+    """Run one of COMMANDS on a study."""
+    from pe_lab.results import frame, tables
+    from pe_lab.sweeps import status
+
+    if command == "read":
+        frame.read(folder)
+    elif command == "tables":
+        tables.write(frame.read(folder), folder)
+    else:
+        status.read(folder)
+
+
+def measure(folder: Path, commands: Sequence[str] = COMMANDS) -> list[dict[str, Any]]:
+    """Return the CPU seconds and the peak memory of each command."""
+    context = get_context("spawn")
+    figures = []
+    for command in commands:
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_measured, args=(theirs, command, folder))
+        process.start()
+        seconds, megabytes = ours.recv()
+        process.join()
+        figures.append({"command": command, "cpu_seconds": seconds, "peak_megabytes": megabytes})
+    return figures
+
+
+def _measured(pipe: Connection, command: str, folder: Path) -> None:
+    import resource
+    import time
+
+    run_command(command, folder)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    pipe.send((time.process_time(), usage.ru_maxrss / 1024))
+
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `python -m experiments.benchmarks.large_study`."""
+
+    records: int = flag("records of the study", whole_number(1), default=20_000)
+    out: Path | None = flag("file of the figures", Path, default=None)
+
+
+def run(options: Options) -> int:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        count = write(folder, options.records)
+        load = os.getloadavg()[0]
+        figures = measure(folder)
+    for figure in figures:
+        seconds, megabytes = figure["cpu_seconds"], figure["peak_megabytes"]
+        print(f"{figure['command']:8} {seconds:6.1f} s of CPU {megabytes:6.0f} MB")
+    if options.out:
+        command = ["git", "rev-parse", "HEAD"]
+        head = subprocess.run(command, capture_output=True, text=True, check=True)
+        origin = {"commit": head.stdout.strip(), "dirty": has_uncommitted_code()}
+        origin["python"] = sys.version.split()[0]
+        content = {"records": count, "load_before": load, "provenance": origin, "figures": figures}
+        records.write_json(options.out, content)
+    return 0
+
+
+if __name__ == "__main__":
+    cli.main_of(sys.modules[__name__], "python -m experiments.benchmarks.large_study")

@@ -1,0 +1,56 @@
+"""Shares of runs as dots with Wilson's intervals, one row for each variant."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from pe_lab.results import statistics
+from pe_lab.results.plots import drawing
+from pe_lab.results.plots.styles import GRAY, Style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def intervals(
+    data: pd.DataFrame,
+    *,
+    successes: str = "successes",
+    total: str = "total",
+    order: Sequence[str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    looks: Mapping[str, Style] | None = None,
+    axes: "Axes | None" = None,
+) -> "Axes":
+    """Draw a share with its interval for each row of a frame, and return the axes.
+
+    Args:
+      data: numbers of runs, with the names of the rows as its index.
+      successes, total: the columns of the successful runs and of all runs.
+      order: the rows from the top; None: all of them.
+      labels: of the rows; None: their names.
+      looks: of the rows; a row without one is gray.
+      axes: None: new ones.
+    """
+    if axes is None:
+        _, axes = drawing.pyplot().subplots(layout="constrained")
+    names = list(data.index) if order is None else order
+    for row, name in enumerate(names):
+        num_successes, num_runs = int(data.at[name, successes]), int(data.at[name, total])
+        style = (looks or {}).get(name)
+        color = GRAY if style is None else style.color
+        interval = statistics.wilson(num_successes, num_runs)
+        if interval is None:
+            axes.text(0, row, "not measured", va="center", fontsize=7, color="0.3")
+            continue
+        bar: dict[str, Any] = dict(color=color, solid_capstyle="butt", linewidth=2.2, alpha=0.5)
+        axes.plot([interval.low, interval.high], [row, row], **bar)
+        axes.plot([num_successes / num_runs], [row], color=color, marker="o", markersize=5)
+        axes.text(1.06, row, f"{num_successes}/{num_runs}", va="center", fontsize=7)
+    axes.set_xlim(-0.03, 1.2)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    axes.grid(visible=False, axis="y")
+    axes.set_yticks(range(len(names)), [(labels or {}).get(name, name) for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)  # the first row at the top
+    return axes

@@ -1,0 +1,104 @@
+"""Lines of numbers against an axis: the center over runs, with intervals or single runs.
+
+study = frame.read("results/quickstart")
+tests = study.numbers.query("metric == 'exact_match' and split == 'test'")
+lines.lines(tests, x="length", order=["rope", "alibi"])
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from pe_lab.results import statistics
+from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots.styles import GRAY, Style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def lines(
+    data: pd.DataFrame,
+    *,
+    x: str = "length",
+    y: str = "value",
+    by: str = "variant",
+    order: Sequence[str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    looks: Mapping[str, Style] | None = None,
+    hollow: Collection[object] = (),
+    centers: pd.DataFrame | None = None,
+    dots: bool = False,
+    axes: "Axes | None" = None,
+) -> "Axes":
+    """Draw one line for each value of a column, and return the axes.
+
+    Below five runs, a thin line shows each run; from five on, a band shows the 95 % interval.
+
+    Args:
+      data: one row for each number, with the columns x, y, `by` and run_id.
+      order: the lines, in the order of the legend; None: all, in the order of the rows.
+      labels: of the lines in the legend; None: their names.
+      looks: of the lines. A line without one is thin and gray; None: every line has one.
+      hollow: names of lines with hollow marks, or (name, x) of single hollow marks.
+      centers: the values of the lines, with a row for each x and a column for each line; the runs
+        are dots, because runs at one x have nothing in common with those at the next. None: the
+        centers of `statistics`.
+      dots: draw each run as a dot where there is an interval. Runs often fall into two groups,
+        which no center describes.
+      axes: None: new ones.
+    """
+    if axes is None:
+        _, axes = drawing.pyplot().subplots(layout="constrained")
+    names = list(data[by].unique()) if order is None else order
+    if looks is None:
+        looks = styles.assign([names])
+    groups = dict(list(data.dropna(subset=y).groupby(by, sort=False, observed=True)))
+    for name in names:
+        values = groups.get(name, data.iloc[:0])
+        label = name if labels is None else labels[name]
+        center, bands = _centers(values, x, y)
+        if centers is not None:
+            center = centers[name].dropna()
+        style = looks.get(name)
+        if style is None:
+            # Matplotlib's id of a line is how the legend counts the gray ones.
+            look: dict[str, Any] = dict(color=GRAY, linewidth=0.7, alpha=0.6, zorder=1.5, gid=name)
+            axes.plot(center.index, center, **look)
+            continue
+        if len(values) and (centers is not None or (dots and not bands.empty)):
+            axes.plot(values[x], values[y], ".", markersize=3, color=style.color, alpha=0.5)
+        if centers is None and bands.empty:
+            _draw_runs(axes, values, x, y, style)
+        elif centers is None:
+            look = dict(color=style.color, alpha=0.1, linewidth=0)
+            axes.fill_between(bands.index, bands["low"], bands["high"], **look)
+        face = "white" if name in hollow else style.color
+        look = dict(marker=style.marker, markerfacecolor=face, label=label)
+        axes.plot(center.index, center, color=style.color, ls=style.linestyle, zorder=3, **look)
+        marks = center[[(name, place) in hollow for place in center.index]]
+        if len(marks):
+            look = dict(marker=style.marker, markerfacecolor="white", linestyle="none")
+            axes.plot(marks.index, marks, color=style.color, zorder=4, **look)
+    return axes
+
+
+def _draw_runs(axes: "Axes", values: pd.DataFrame, x: str, y: str, style: Style) -> None:
+    look: dict[str, Any] = dict(color=style.color, linestyle=style.linestyle)
+    for _, run in values.groupby("run_id", sort=False, observed=True):
+        path = run.sort_values(x)
+        axes.plot(path[x], path[y], linewidth=0.6, alpha=0.45, **look)
+
+
+def _centers(values: pd.DataFrame, x: str, y: str) -> "tuple[pd.Series[float], pd.DataFrame]":
+    """Return the center of the runs by x, and its interval where there are enough runs."""
+    points, bands = {}, {}
+    for place, group in values.groupby(x):
+        center = statistics.center(group[y].tolist())
+        if center is None:
+            continue
+        points[place] = center.point
+        if center.interval is not None:
+            bands[place] = {"low": center.interval.low, "high": center.interval.high}
+    return pd.Series(points, dtype=float), pd.DataFrame.from_dict(bands, orient="index")

@@ -1,0 +1,223 @@
+"""Pictures of counts of runs: over training steps, over variants, and by attributes of examples."""
+
+import itertools
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from pe_lab.results import kaplan_meier, summary
+from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots.intervals import intervals
+from pe_lab.results.plots.plotted import REVEALS, Plotted
+from pe_lab.results.plots.styles import GRAY, Style
+from pe_lab.runs.first_steps import FirstStep
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_ROWS = 30  # of the picture of counts, that fit on a page
+_MOST_CHARACTERS = 40  # of a task's label, so that the bars have room
+_MOST_LENGTHS = 6  # of a task in a picture of attributes: the longest
+_MOST_VALUES = 20  # of an attribute: neighboring values are merged into at most as many bins
+_FEW = 10  # examples of a value in all seeds, below which it is faded
+_APART = 0.006  # between two step curves, as a share of each axis
+
+
+def steps_to_solve(data: Plotted) -> "Figure | None":
+    """The share of runs that have been solved, and extrapolate, by training step.
+
+    One step curve for each variant, by Kaplan and Meier. None without curves, or for a text.
+    """
+    panels = []
+    trained = data.study.trained
+    trained = trained[~trained["has_text"]]
+    for title, names in data.panels.items():
+        shown = [name for name in names if name in trained.index]
+        for metric, words in (
+            ("steps_to_solve", "solved"),
+            ("steps_to_extrapolate", "extrapolates"),
+        ):
+            times = _times(data, metric, shown)
+            if times:
+                panels.append((f"{title}: {words}".removeprefix(": "), times))
+    if not panels:
+        return None
+    figure, grid = drawing.grid(len(panels), columns=2, height=2.4)
+    for axes, (title, times) in zip(grid, panels, strict=True):
+        _draw_steps(axes, data, times)
+        axes.set_title(title)
+        axes.set_xlabel("training step")
+        drawing.shares(axes)
+        axes.set_ylim(-0.02, 1.02)
+    grid[0].set_ylabel("share of runs")
+    handles = []
+    names = list(itertools.chain(*data.panels.values()))
+    if trained.loc[trained.index.isin(names), "reveals_target_length"].any():
+        handles.append(drawing.note(REVEALS))
+    drawing.legend(figure, handles)
+    extrapolation = data.study.spec.extrapolation
+    caption = (
+        "Kaplan–Meier estimates, shifted slightly up and to the right; in parentheses: seeds. "
+        "Vertical bars: the last measured step of runs that never got there. Extrapolates: an "
+        f"exact match of {extrapolation.threshold:g} {extrapolation.point}."
+    )
+    drawing.titles(figure, "Share of runs against training steps", caption)
+    return figure
+
+
+def _times(data: Plotted, metric: str, names: Sequence[str]) -> dict[str, list[FirstStep]]:
+    """Return the first steps of the runs of each variant that has some."""
+    cases = data.study.cases[data.study.cases["variant"].isin(names)]
+    values = summary.values_at(data.study, cases, metric).dropna(subset="value")
+    times: dict[str, list[FirstStep]] = {}
+    for name, rows in values.groupby("variant", sort=False):
+        of_runs = summary.values_of(rows, "first_step")
+        times[str(name)] = [time for time in of_runs if isinstance(time, FirstStep)]
+    return times
+
+
+def _draw_steps(axes: "Axes", data: Plotted, times: Mapping[str, list[FirstStep]]) -> None:
+    """Draw step curves. Each is shifted up and to the right, so that equal ones do not coincide."""
+    largest = _APART * (len(times) - 1)
+    for row, (name, of_runs) in enumerate(times.items()):
+        estimate = kaplan_meier.reached(of_runs)
+        # No run has reached it at step 0, unless the estimate says so.
+        steps = pd.Series([0, *estimate.steps])
+        # Shares are scaled, so that none is above 1.
+        shares = pd.Series([0.0, *estimate.shares]) * (1 - largest) + _APART * row
+        shifted = steps + _APART * row * steps.max()
+        style = data.looks.get(data.keys[name])
+        look: dict[str, Any] = dict(color=GRAY, linewidth=0.7, gid=data.keys[name])
+        if style is not None:
+            label = f"{data.labels[data.keys[name]]} ({len(of_runs)})"
+            look = dict(
+                color=style.color, linestyle=style.linestyle, marker=style.marker, label=label
+            )
+        axes.plot(shifted, shares, drawstyle="steps-post", **look)
+        is_censored = steps.isin({time.step for time in of_runs if not time.reached})
+        bars = dict(color=look["color"], markersize=9)
+        axes.plot(shifted[is_censored], shares[is_censored], "|", **bars)
+
+
+def counts(data: Plotted) -> "Figure | None":
+    """The share of runs that are solved and that extrapolate, with Wilson's intervals."""
+    variants = data.study.variants[data.study.variants["runs"] > 0]
+    # Of more variants the table is the better picture. A text has nothing to solve.
+    if variants.empty or len(variants) > _MOST_ROWS or data.study.has_text:
+        return None
+    variants = variants.sort_values("reveals_target_length", kind="stable")
+    point = data.study.spec.extrapolation.point
+    outcomes = summary.values_at(data.study, data.study.cases, "extrapolates", point)
+    by_variant = {name: summary.outcomes(g) for name, g in outcomes.groupby("variant")}
+    variants = variants.assign(
+        trained=variants["runs"] - variants["failed"],
+        extrapolating=[by_variant[name][0] for name in variants.index],
+        known=[by_variant[name][1] for name in variants.index],
+    )
+    titles = (
+        ("Solved", "solved", "trained"),
+        (f"Extrapolates: {data.study.spec.extrapolation}", "extrapolating", "known"),
+    )
+    size = (drawing.WIDTH, 1.25 + 0.18 * len(variants))
+    look: dict[str, Any] = dict(figsize=size, sharey=True, layout="constrained")
+    figure, grid = drawing.pyplot().subplots(1, 2, **look)
+    looks = {name: data.looks[key] for name, key in data.keys.items() if key in data.looks}
+    for axes, (title, successes, total) in zip(grid, titles, strict=True):
+        labels = _full_labels(data, variants)
+        look = dict(labels=labels, looks=looks, axes=axes)
+        intervals(variants, successes=successes, total=total, **look)
+        axes.set_title(textwrap.fill(title, 38))
+        axes.set_xlabel("share of runs")
+    caption = "Bars are Wilson's 95 % intervals"
+    if variants["reveals_target_length"].any():
+        caption += f"; {REVEALS}"
+    title = "Runs that solve the training lengths and that extrapolate"
+    drawing.titles(figure, title, f"{caption}.")
+    return figure
+
+
+def _full_labels(data: Plotted, variants: pd.DataFrame) -> dict[str, str]:
+    labels = {name: data.labels[data.keys[name]] for name in variants.index}
+    if variants["task_name"].nunique() < 2:
+        return labels
+    # A mixture's arguments are longer than the figure is wide.
+    for name, task in variants["task_name"].items():
+        words = textwrap.shorten(styles.words(task), _MOST_CHARACTERS, placeholder=" …")
+        labels[str(name)] = f"{words} · {labels[str(name)]}"
+    return labels
+
+
+def by_attribute(data: Plotted, name: str) -> "Figure | None":
+    """The median over seeds for each variant and value, an axes for each task and length."""
+    values = data.of_runs(data.study.measured_attributes)
+    is_shown = (values["attribute"] == name) & (values["split"] == "test")
+    values = values[is_shown & (values["offset"] == 0) & (values["override"] == "")]
+    panels = []
+    has_all_lengths = True
+    for title, names in data.panels.items():
+        of_panel = values[values["variant"].isin(names)]
+        lengths = sorted(of_panel["length"].unique())
+        has_all_lengths &= len(lengths) <= _MOST_LENGTHS
+        for length in lengths[-_MOST_LENGTHS:]:
+            full_title = f"{title}, length {length}".removeprefix(", ")
+            panels.append((full_title, of_panel[of_panel["length"] == length]))
+    if not panels:
+        return None
+    figure, grid = drawing.grid(len(panels), columns=2, height=2.2)
+    for axes, (title, of_length) in zip(grid, panels, strict=True):
+        for variant, part in _binned(of_length).groupby("variant", sort=False):
+            _draw_attribute(axes, data, str(variant), part)
+        axes.set_title(title)
+        axes.set_xlabel(textwrap.fill(of_length["attribute_label"].iloc[0], 36))
+        axes.locator_params(axis="x", integer=True)
+        drawing.shares(axes)
+    grid[0].set_ylabel("exact match")
+    drawing.legend(figure)
+    caption = (
+        f"Median over seeds. Faded: fewer than {_FEW} examples in all seeds. Of many values, "
+        "neighbors are merged."
+    )
+    if not has_all_lengths:
+        caption += f" The {_MOST_LENGTHS} longest lengths; Study.attributes has all."
+    labels = " or ".join(values["attribute_label"].unique())
+    drawing.titles(figure, f"Exact match against {labels}", caption)
+    return figure
+
+
+def _binned(values: pd.DataFrame) -> pd.DataFrame:
+    """Return each run's share of successes in each bin of values: variant, x, value, count."""
+    smallest, largest = values["attribute_value"].min(), values["attribute_value"].max()
+    width = math.ceil((largest - smallest + 1) / _MOST_VALUES)
+    bins = (values["attribute_value"] - smallest) // width
+    center = smallest + bins * width + (width - 1) / 2
+    groups = values.assign(x=center).groupby(["variant", "run_id", "x"], sort=False)
+    binned = groups[["count", "successes"]].sum().reset_index()
+    return binned.assign(value=binned["successes"] / binned["count"])
+
+
+def _draw_attribute(axes: "Axes", data: Plotted, name: str, values: pd.DataFrame) -> None:
+    key = data.keys[name]
+    groups = values.groupby("x")
+    medians = groups["value"].median()
+    has_few = groups["count"].sum() < _FEW
+    style: Style | None = data.looks.get(key)
+    if style is None:
+        look: dict[str, Any] = dict(color=GRAY, linewidth=0.7, alpha=0.6, zorder=1.5, gid=key)
+        axes.plot(medians.index, medians, **look)
+        return
+    look = dict(color=style.color, linestyle=style.linestyle)
+    axes.plot(medians.index, medians, alpha=0.35, **look)
+    # NaN interrupts the line, so that it does not cross a faded value.
+    axes.plot(medians.index, medians.mask(has_few), **look)
+    face = "white" if data.study.by_name[name]["is_unsolved"] else style.color
+    for is_faded, alpha in ((True, 0.25), (False, 1.0)):
+        of_alpha = medians[has_few == is_faded]
+        mark: dict[str, Any] = dict(color=style.color, markerfacecolor=face, alpha=alpha)
+        axes.plot(of_alpha.index, of_alpha, style.marker, **mark)
+    # The legend has the line and the mark together.
+    mark = dict(marker=style.marker, markerfacecolor=face, label=data.labels[key])
+    axes.plot([], [], **look, **mark)

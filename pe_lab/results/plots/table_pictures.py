@@ -1,0 +1,288 @@
+"""Pictures of the tables of an analysis spec.
+
+A table is drawn as lines if its columns are numbers. It is drawn as a map of rows and columns if
+they are names, and too many to compare in the table itself, or if an axis of evaluation overrides
+is among them.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from pe_lab.metrics.base import Limit, Value
+from pe_lab.results import declared_tables, metrics, notes, summary
+from pe_lab.results.declared_tables import Grid
+from pe_lab.results.formats import DASH, number
+from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots.heat_map import heat_map
+from pe_lab.results.plots.lines import lines
+from pe_lab.results.plots.plotted import MOST_LINES, REVEALS, Plotted
+from pe_lab.results.plots.styles import Style
+from pe_lab.results.summary import Key, as_numbers
+from pe_lab.runs.analysis_spec import SEPARATOR, TableSpec
+from pe_lab.runs.first_steps import FirstStep
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_FEWEST_OF_MAP = 4  # rows and columns; a smaller table is read as fast as its picture
+_MOST_MAPS = 24  # of one figure
+_FEWEST_OF_LINE = 3  # columns
+_CENTERS = {
+    "median": "medians over seeds",
+    "mean": "means over seeds",
+    "iqm": "interquartile means over seeds",
+    "seeds": "medians over seeds",
+    "best": "the best seed and setting on the test",
+}
+_SIGNS = {
+    DASH: f"{DASH} no number",
+    notes.REVEALS: REVEALS,
+    notes.SEEN: "‡ training showed such positions",
+    notes.REPEATED: "§ training can draw some of the inputs",
+    "→": "→ beyond training",
+    notes.UNSOLVED: "* no seed solved the training lengths",
+}
+
+
+def table(data: Plotted, spec: TableSpec) -> "Figure | None":
+    """Return the picture of a table.
+
+    None for a table of several metrics or of counts, without numbers, or too small for a picture.
+    """
+    is_count = metrics.BY_NAME[spec.metric.name].style == "count"
+    if spec.measures or is_count:
+        return None
+    grids = declared_tables.grids(data.with_grids, spec)
+    parts = [grid for grid in grids if grid.values["value"].notna().any()]
+    if not parts:
+        return None
+    can_be_map = len(spec.columns) == 1 and _is_share(spec)  # a map has colors from 0 to 1
+    fewest_columns = min(len(grid.columns) for grid in parts)
+    num_rows = [len(grid.rows) for grid in parts]
+    if declared_tables.is_grid(data.with_grids, spec):
+        # Rows and columns are the two axes of the grid.
+        has_rows = max(num_rows) >= 2 and len(spec.rows) == 1
+        is_clear = can_be_map and has_rows and len(parts) <= _MOST_MAPS
+        return _maps(data, spec, parts) if is_clear else None
+    if all(_numbers(grid) for grid in parts):
+        return _lines(data, spec, parts)
+    if can_be_map and min(*num_rows, fewest_columns) >= _FEWEST_OF_MAP:
+        return _maps(data, spec, parts)
+    return None
+
+
+def _numbers(grid: Grid) -> list[float] | None:
+    """Return the columns if they are enough numbers for a line."""
+    # A column of two dimensions is no number.
+    labels = [column[0] for column in grid.columns if len(column) == 1]
+    if len(labels) < len(grid.columns) or len(labels) < _FEWEST_OF_LINE:
+        return None
+    return as_numbers(labels)
+
+
+def _is_share(spec: TableSpec) -> bool:
+    name = spec.metric.name
+    if metrics.BY_NAME[name].style == "share":
+        return True
+    return name in ("in_distribution", "trained_length", "retention", "auc", "log_auc")
+
+
+def _lines(data: Plotted, spec: TableSpec, parts: Sequence[Grid]) -> "Figure":
+    figure, grid_of_axes = _figure(spec, parts, columns=2, height=2.2)
+    metric = metrics.BY_NAME[spec.metric.name]
+    looks = _looks(data, parts)
+    heights = []
+    has_hollow = False
+    for axes, grid in zip(grid_of_axes, parts, strict=True):
+        places = dict(zip(grid.columns, _numbers(grid) or [], strict=True))
+        names = {row: _text(row) for row in grid.rows}
+        points = _points(spec, grid, names, places)
+        centers = pd.DataFrame(index=sorted(places.values()), dtype=float)
+        for row, name in names.items():
+            of_row = {x: _center(grid, row, column) for column, x in places.items()}
+            centers[name] = pd.Series(of_row, dtype=float).reindex(centers.index)
+        unsolved = grid.points[grid.points["variant"].map(data.with_grids.variants["is_unsolved"])]
+        solved = grid.points.drop(unsolved.index)
+        all_solved = {_place(spec, names, places, row) for row in _keys(spec, solved)}
+        hollow = {_place(spec, names, places, row) for row in _keys(spec, unsolved)} - all_solved
+        lines(
+            points,
+            x="x",
+            by="name",
+            order=list(names.values()),
+            labels={name: _words(spec.rows, row) for row, name in names.items()},
+            looks=looks,
+            hollow=hollow,
+            centers=centers,
+            axes=axes,
+        )
+        has_hollow |= bool(hollow - {None})
+        heights += [points["value"], *(centers[name] for name in centers)]
+        if min(places.values()) > 0 and max(places.values()) > 20 * min(places.values()):
+            axes.set_xscale("log")
+        drawing.ticks_at(axes, places.values())
+        axes.set_xlabel(_axis_names(spec.columns))
+    # The best of all settings may be above every seed of the chosen one.
+    all_heights = pd.concat(heights)
+    for axes in grid_of_axes:
+        if _is_share(spec):
+            drawing.shares(axes, float(all_heights.min()), float(all_heights.max()))
+        elif all_heights.min() > 0:
+            axes.set_yscale("log")
+    grid_of_axes[0].set_ylabel(spec.metric.label or metric.label)
+    caption = f"Lines: {_CENTERS[spec.metric.show]}; dots: single seeds"
+    if metric.style == "limit":
+        caption += "; 0: below the shortest length; the longest length: at least that"
+    if metric.style == "first_step":
+        caption += "; a run that never got there is at its last measured step"
+    if has_hollow:
+        caption += "; hollow marks: no seed solved the training lengths"
+    drawing.legend(figure)
+    drawing.titles(figure, declared_tables.name_of(spec), f"{caption}.")
+    return figure
+
+
+def _keys(spec: TableSpec, points: pd.DataFrame) -> list[tuple[Key, Key]]:
+    """Return the row and the column of points."""
+    rows = points[list(spec.rows)].itertuples(index=False, name=None)
+    columns = points[list(spec.columns)].itertuples(index=False, name=None)
+    return list(zip(rows, columns, strict=True))
+
+
+def _place(
+    spec: TableSpec, names: dict[Key, str], places: dict[Key, float], cell: tuple[Key, Key]
+) -> tuple[str, float] | None:
+    row, column = cell
+    return (names[row], places[column]) if column in places else None
+
+
+def _points(
+    spec: TableSpec, grid: Grid, names: dict[Key, str], places: dict[Key, float]
+) -> pd.DataFrame:
+    """Return the values of single runs, with the name of their line and their place on it."""
+    style = metrics.BY_NAME[spec.metric.name].style
+    values = grid.values.assign(height=summary.values_of(grid.values, style))
+    values = values[values["value"].notna()]
+    cells = [_place(spec, names, places, cell) for cell in _keys(spec, values)]
+    values = values.assign(cell=cells).dropna(subset="cell")
+    return values.assign(
+        name=[name for name, _ in values["cell"]],
+        x=[x for _, x in values["cell"]],
+        value=values["height"].map(_height).astype(float),
+    ).sort_values("x", kind="stable")
+
+
+def _center(grid: Grid, row: Key, column: Key) -> int | float | None:
+    """Return the number that the table shows. For a table of every seed, it is their median."""
+    cell = grid.at(row, column)
+    if grid.spec.metric.show != "seeds":
+        if isinstance(cell.value, int | float) and cell.text.startswith("<"):
+            return 0.0  # a limit below all lengths
+        return cell.value if isinstance(cell.value, int | float) else None
+    style = metrics.BY_NAME[grid.spec.metric.name].style
+    of_cell = summary.groups(grid.values, [*grid.spec.rows, *grid.spec.columns])
+    rows = of_cell.get((*row, *column))
+    if rows is None:
+        return None
+    known = [value for value in summary.values_of(rows, style) if value is not None]
+    middle = summary.middle(known, "median")
+    return None if middle is None else _height(middle)
+
+
+def _height(value: Value) -> int | float:
+    """Return a number, the length of a limit (0 if it is below all lengths), or a step."""
+    if isinstance(value, Limit):
+        return value.length if value.side >= 0 else 0
+    if isinstance(value, FirstStep):
+        return value.step
+    return value
+
+
+def _looks(data: Plotted, parts: Sequence[Grid]) -> dict[str, Style]:
+    """Return the styles of the rows. Rows that are variants have the styles of the variants."""
+    rows = [[_text(row) for row in grid.rows] for grid in parts]
+    if set(itertools.chain(*rows)) <= data.looks.keys():
+        return data.looks
+    return styles.assign([of_part[:MOST_LINES] for of_part in rows])
+
+
+def _maps(data: Plotted, spec: TableSpec, parts: Sequence[Grid]) -> "Figure":
+    most_rows = max(len(grid.rows) for grid in parts)
+    most_columns = max(len(grid.columns) for grid in parts)
+    columns = 2 if most_columns <= 6 else 1
+    height = 0.6 + 0.19 * most_rows
+    # Shared axes have the row labels of one panel, and the panels may differ in their rows.
+    has_same_rows = all(grid.rows == parts[0].rows for grid in parts)
+    figure, grid_of_axes = _figure(
+        spec, parts, columns=columns, height=height, sharey=has_same_rows
+    )
+    is_grid = declared_tables.is_grid(data.with_grids, spec)
+    texts = []
+    for index, (axes, grid) in enumerate(zip(grid_of_axes, parts, strict=True)):
+        if is_grid:
+            # `_words` would repeat the name of the axis at each number.
+            heads = [
+                declared_tables.heading(data.with_grids, spec.columns, c) for c in grid.columns
+            ]
+            names = [_text(row) for row in grid.rows]
+        else:
+            heads = [_words(spec.columns, column) for column in grid.columns]
+            names = [_words(spec.rows, row) for row in grid.rows]
+        shown = [[_shown(grid, row, column) for column in grid.columns] for row in grid.rows]
+        numbers = [[_center(grid, row, column) for column in grid.columns] for row in grid.rows]
+        heat_map(
+            pd.DataFrame(numbers, names, heads), texts=pd.DataFrame(shown, names, heads), axes=axes
+        )
+        texts += [*itertools.chain(*shown), *heads]
+        if is_grid:
+            axes.set_xlabel(_axis_names(spec.columns))
+            if index % columns == 0 or not has_same_rows:
+                axes.set_ylabel(_axis_names(spec.rows))
+        else:
+            axes.set_xticks(
+                axes.get_xticks(), heads, rotation=30, ha="right", rotation_mode="anchor"
+            )
+    caption = [_CENTERS[spec.metric.show].capitalize()]
+    all_texts = "".join(texts)
+    caption += [words for sign, words in _SIGNS.items() if sign in all_texts]
+    drawing.titles(figure, declared_tables.name_of(spec), f"{'; '.join(caption)}.")
+    return figure
+
+
+def _shown(grid: Grid, row: Key, column: Key) -> str:
+    """Return the number of a field with its signs, without its interval."""
+    value = _center(grid, row, column)
+    if value is None:
+        return DASH
+    style = metrics.BY_NAME[grid.spec.metric.name].style
+    return number(value, style) + grid.at(row, column).signs
+
+
+def _figure(
+    spec: TableSpec, parts: Sequence[Grid], *, columns: int, height: float, sharey: bool = True
+) -> "tuple[Figure, list[Axes]]":
+    figure, grid = drawing.grid(len(parts), columns=columns, height=height, sharey=sharey)
+    for axes, part in zip(grid, parts, strict=True):
+        axes.set_title(_words(spec.each, part.kind))
+    return figure, grid
+
+
+def _axis_names(dimensions: Sequence[str]) -> str:
+    return ", ".join(map(styles.axis_name, dimensions))
+
+
+def _text(key: Key) -> str:
+    return SEPARATOR.join(str(value) for value in key if str(value))
+
+
+def _words(dimensions: Sequence[str], key: Key) -> str:
+    """Return the labels of a row, a column or a single table in words."""
+    parts = []
+    for dimension, label in zip(dimensions, key, strict=True):
+        if str(label):
+            parts.append(styles.words(str(label), dimension))
+    return SEPARATOR.join(parts)

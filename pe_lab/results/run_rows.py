@@ -1,0 +1,330 @@
+"""The rows of records: their measured numbers, and the metrics that are computed from them."""
+
+import json
+import math
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pe_lab.metrics import negative_log_likelihood_by_place as by_place
+from pe_lab.metrics.base import LengthMetric, Limit, MeasuredMetric, MeasuredRun, RunMetric, Value
+from pe_lab.results import statistics
+from pe_lab.results.metrics import BY_NAME
+from pe_lab.runs import first_steps, record_rows, validation
+from pe_lab.runs.analysis_spec import Extrapolation
+from pe_lab.runs.first_steps import FirstStep
+from pe_lab.runs.labels import label
+from pe_lab.runs.record_schema import JsonObject, Record, RecordRow
+
+# What the positions of a test depend on: the task with the layout, and numbers by length.
+INPUT = ["input", "layout_tokens", "num_tokens", "max_test_position"]
+_LENGTH_METRICS = []
+_RUN_METRICS = []
+for _metric in BY_NAME.values():
+    if isinstance(_metric, RunMetric):
+        _RUN_METRICS.append(_metric)
+    elif isinstance(_metric, LengthMetric) and not isinstance(_metric, MeasuredMetric):
+        _LENGTH_METRICS.append(_metric)
+_BOUNDS = {-1: "<", 0: "", 1: "≥"}  # by the side of a limit
+_SEEDS = ("seed", "data_seed")
+_FACTS = [
+    *("run", "run_id", "seed", "data_seed", "status", "solved", "max_length", "task_label"),
+    *("steps", "steps_to_solve", "steps_to_extrapolate", "measured_to", "train_flops"),
+    *("parameters", "max_position", "reveals_target_length", "length_name", "validation_loss"),
+    *("commit", "error", "is_text", "is_contiguous", "solved_threshold", "scale_ratio"),
+    *("has_changed_rows", "config", "provenance", *INPUT),
+]
+
+
+class _Codes(dict[str, int]):
+    """The codes of words, from 0, in the order of their first use."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = code = len(self)
+        return code
+
+
+class _Columns:
+    """Columns that grow by rows. Words are kept as codes, so a row takes about 40 bytes."""
+
+    def __init__(self, **kinds: str) -> None:
+        """Args: the kind of each column: "i" whole numbers, "d" numbers, or "w" words."""
+        self.kinds = kinds
+        self.codes = {name: _Codes() for name, kind in kinds.items() if kind == "w"}
+        stored = {name: "i" if kind == "w" else kind for name, kind in kinds.items()}
+        self.columns = {name: array(kind) for name, kind in stored.items()}
+        self._add = [(self.columns[name].append, self.codes.get(name)) for name in kinds]
+
+    def add(self, *values: Any) -> None:
+        for (append, codes), value in zip(self._add, values, strict=True):
+            append(value if codes is None else codes[value])
+
+    def frame(self) -> pd.DataFrame:
+        frame = {}
+        for name, kind in self.kinds.items():
+            values = np.frombuffer(self.columns[name], dtype=np.intc if kind != "d" else float)
+            if kind == "w":
+                words = pd.Index(list(self.codes[name]), dtype=object)
+                frame[name] = pd.Categorical.from_codes(values, words)
+            else:
+                frame[name] = values.astype(float if kind == "d" else int)
+        return pd.DataFrame(frame)
+
+
+class RunRows:
+    """The rows of a study, collected from one record after the other.
+
+    Attributes:
+      configs: of each run, with its seeds. Runs share the other settings.
+      evaluations: code of each evaluation override by its label; 0 is no override.
+      axes_of: labels of each override on the axes of its grid.
+    """
+
+    def __init__(self, extrapolation: Extrapolation) -> None:
+        self.extrapolation = extrapolation
+        self.configs: dict[str, JsonObject] = {}
+        self.evaluations = _Codes({"": 0})
+        self.axes_of: dict[str, dict[str, str]] = {}
+        self._runs: list[dict[str, Any]] = []
+        self._reveals: dict[int, dict[int, bool]] = {}  # by run and evaluation
+        self._shared: dict[str, Any] = {}
+        point = dict(run="i", split="w", length="i", offset="i", evaluation="i")
+        self._numbers = _Columns(**point, metric="w", value="d", bound="w", reason="w")
+        self._curves = _Columns(run="i", step="i", split="w", length="i", metric="w", value="d")
+        self._chance = _Columns(run="i", task_label="w", length="i", metric="w", value="d")
+        self._attributes: list[tuple[Any, ...]] = []
+
+    def add(self, record: Record) -> None:
+        """Add the rows of a record."""
+        run = len(self._runs)
+        for row in record["rows"]:
+            if row["override"] is not None:
+                self._add_override(run, row["override"])
+        rows = record_rows.preferred_rows(record)
+        tests: dict[int, dict[tuple[int, int, str], RecordRow]] = {0: {}}
+        for row in rows:
+            evaluation = 0
+            if row["override"] is not None:
+                evaluation = self.evaluations[row["override"]["label"]]
+            if row["split"] == "test":
+                of_evaluation = tests.setdefault(evaluation, {})
+                of_evaluation[row["length"], row["offset"], row["metric"]] = row
+            if "attribute" in row:
+                self._add_attributes(run, evaluation, row)
+            elif not isinstance(row["value"], list):
+                point = (row["split"], row["length"], row["offset"], evaluation)
+                value = math.nan if row["value"] is None else row["value"]
+                self._numbers.add(run, *point, row["metric"], value, "", row["reason"] or "")
+        is_text = record["status"] == "finished" and any(
+            row["metric"] == by_place.METRIC for row in rows
+        )
+        trained = MeasuredRun(record, tests[0], self.extrapolation)
+        for evaluation, of_evaluation in tests.items():
+            measured = MeasuredRun(record, of_evaluation, self.extrapolation)
+            self._add_computed(run, evaluation, measured if evaluation else trained)
+        self._runs.append(self._facts(run, trained, is_text=is_text))
+        self._add_curve(run, record)
+
+    def _add_override(self, run: int, override: JsonObject) -> None:
+        label = override["label"]
+        axes = dict(override.get("axes", ()))
+        # A point of a grid may be measured again without naming its grid.
+        if axes or label not in self.axes_of:
+            self.axes_of[label] = axes
+        of_run = self._reveals.setdefault(run, {})
+        code = self.evaluations[label]
+        of_run[code] = of_run.get(code, False) or override["reveals_target_length"]
+
+    def _add_attributes(self, run: int, evaluation: int, row: RecordRow) -> None:
+        name = row["attribute"]
+        # The first records with attributes have no labels.
+        words = row.get("attribute_label", name.replace("_", " "))
+        override = row["override"]["label"] if row["override"] else ""
+        point = (run, row["split"], row["length"], row["offset"], override)
+        for value, count, successes in row["value"] or ():
+            interval = statistics.wilson(successes, count)
+            assert interval is not None  # records have no value without examples
+            share = (successes / count, interval.low, interval.high)
+            self._attributes.append((*point, name, words, value, count, successes, *share))
+
+    def _add_computed(self, run: int, evaluation: int, measured: MeasuredRun) -> None:
+        """Add the metrics that are no rows of the record."""
+        is_finished = measured.record["status"] == "finished"
+        if is_finished:
+            points = dict.fromkeys((length, offset) for length, offset, _ in measured.rows)
+        else:
+            # Nobody has tested it, but it does not extrapolate at the points of its config.
+            points = _points_of_config(measured.record)
+        offsets = dict.fromkeys(offset for _, offset in points)
+        for metric in _LENGTH_METRICS:
+            for length, offset in points:
+                value = metric.of_length(measured, length, offset)
+                if value is not None:
+                    point = ("test", length, offset, evaluation)
+                    self._numbers.add(run, *point, metric.name, value, "", "")
+        for run_metric in _RUN_METRICS:
+            # A run that diverged has no test, but it has a training.
+            if not is_finished and not run_metric.of_training:
+                continue
+            for offset in offsets if run_metric.by_offset else (0,):
+                of_run = run_metric.of_run(measured, offset)
+                if of_run is not None:
+                    point = ("run", 0, offset, evaluation)
+                    self._numbers.add(run, *point, run_metric.name, *_number(of_run), "")
+
+    def _add_curve(self, run: int, record: Record) -> None:
+        for curve_point in record["curve"]:
+            step = curve_point["step"]
+            if curve_point["loss"] is not None:
+                self._curves.add(run, step, "training", 0, "loss", curve_point["loss"])
+            # The keys of JSON are text.
+            for length, value in curve_point["exact_match"].items():
+                self._curves.add(run, step, "validation", int(length), "exact_match", value)
+        task = self._runs[run]["task_label"]
+        for level in record["chance_levels"]:
+            for metric in ("exact_match", "token_accuracy"):
+                self._chance.add(run, task, level["length"], metric, level[metric])
+
+    def _facts(self, run: int, measured: MeasuredRun, *, is_text: bool) -> dict[str, Any]:
+        """Return the columns of a run that no metric has."""
+        record = measured.record
+        config = {key: value for key, value in record["config"].items() if key not in _SEEDS}
+        config = self._share(config)
+        member = record["member"]
+        self.configs[record["run_id"]] = {
+            "config": {**config, "seed": member["seed"], "data_seed": member["data_seed"]}
+        }
+        cost, exposure = record["cost"] or {}, record["exposure"] or {}
+        to_extrapolate = first_steps.to_extrapolate(record, self.extrapolation)
+        layout = config["layout"]
+        # For an encoder-decoder, no constant holds for both of its sequences.
+        constant = {"decoder": 1, "encoder": 0}.get(layout["name"])
+        layout_tokens = 0 if constant is None else constant + int(layout["end_token"])
+        task_text = json.dumps([layout["name"], layout["end_token"], config["task"]])
+        return {
+            "run": run,
+            "run_id": record["run_id"],
+            "seed": member["seed"],
+            "data_seed": member["data_seed"],
+            "status": record["status"],
+            "solved": measured.solved,
+            "max_length": measured.max_length,
+            "task_label": label(config["task"]),
+            "steps": cost.get("steps", math.nan),
+            "steps_to_solve": _if_reached(first_steps.to_solve(record)),
+            "steps_to_extrapolate": _if_reached(to_extrapolate),
+            "measured_to": first_steps.measured_to(record),
+            "train_flops": cost.get("train_flops", math.nan),
+            "parameters": cost.get("parameters", math.nan),
+            "max_position": exposure.get("max_position"),
+            "reveals_target_length": exposure.get("reveals_target_length", False),
+            "length_name": exposure.get("length_name", ""),
+            "validation_loss": validation.mean_loss(record),
+            "commit": record["provenance"].get("commit") or "",
+            "error": record["error"] or "",
+            "is_text": is_text,
+            "is_contiguous": _is_contiguous(config),
+            "solved_threshold": exposure.get("solved_threshold"),
+            "scale_ratio": (record["scale_ratio"] or {}).get("initial") or [],
+            "has_changed_rows": record_rows.has_changed_rows(record),
+            "config": config,
+            "provenance": self._share(dict(record["provenance"])),
+            "input": task_text,
+            "layout_tokens": layout_tokens,
+            "num_tokens": self._share(_by_length(exposure.get("num_tokens"))),
+            "max_test_position": self._share(_by_length(exposure.get("max_test_position"))),
+        }
+
+    def _share(self, content: dict[Any, Any]) -> Any:
+        """Return an equal object of an earlier run, so that memory holds it once."""
+        return self._shared.setdefault(json.dumps(content), content)
+
+    def runs(self) -> pd.DataFrame:
+        """Return one row for each run."""
+        runs = pd.DataFrame(self._runs, columns=_FACTS)
+        numbers = ["measured_to", "steps_to_solve", "steps_to_extrapolate", "max_position"]
+        runs[numbers] = runs[numbers].astype(float)
+        return runs
+
+    def numbers(self) -> pd.DataFrame:
+        return self._numbers.frame()
+
+    def curves(self) -> pd.DataFrame:
+        curves = self._curves.frame()
+        # A loss has no length, and Int64 has a missing value where int64 has none.
+        lengths = curves["length"].astype("Int64").mask(curves["split"] == "training")
+        return curves.assign(length=lengths)
+
+    def chance(self) -> pd.DataFrame:
+        return self._chance.frame()
+
+    def attributes(self) -> pd.DataFrame:
+        names = ["run", "split", "length", "offset", "override", "attribute", "attribute_label"]
+        names += ["attribute_value", "count", "successes", "value", "low", "high"]
+        return pd.DataFrame(self._attributes, columns=names)
+
+    def codes(self) -> Iterator[tuple[str, int]]:
+        """Yield the label and the code of each evaluation override."""
+        yield from ((name, code) for name, code in self.evaluations.items() if code)
+
+    def overrides_of(self, runs: Iterable[int]) -> list[str]:
+        """Return the labels of the overrides that some runs were evaluated with."""
+        codes = dict.fromkeys(code for run in runs for code in self._reveals.get(run, ()))
+        labels = list(self.evaluations)
+        return [labels[code] for code in codes]
+
+    def reveals(self, override: str, cases: pd.DataFrame) -> list[bool]:
+        """Return whether an override reveals the target length, for each case."""
+        code = self.evaluations[override]
+        # The override may exchange the positions that reveal it.
+        return [self._reveals.get(run, {}).get(code, False) for run in cases["run"]]
+
+
+def _number(value: Value) -> tuple[int | float, str]:
+    """Return a value as a number, with the side on which the true one is."""
+    if isinstance(value, Limit):
+        return value.length, _BOUNDS[value.side]
+    if isinstance(value, FirstStep):
+        return value.step, "" if value.reached else ">"
+    return value, ""
+
+
+def value_of(number: int | float, bound: str, style: str) -> Value:
+    """Return the value that was stored as a number with its bound."""
+    if style == "limit":
+        sides = {text: side for side, text in _BOUNDS.items()}
+        return Limit(int(number), sides[bound])
+    if style == "first_step":
+        return FirstStep(int(number), reached=bound == "")
+    return number
+
+
+def _points_of_config(record: JsonObject) -> dict[tuple[int, int], None]:
+    evaluate = record["config"].get("evaluate", {})
+    if record["status"] != "diverged":
+        return {}
+    lengths, offsets = evaluate["lengths"], evaluate["offsets"]
+    return dict.fromkeys((length, offset) for length in lengths for offset in offsets)
+
+
+def _if_reached(time: FirstStep | None) -> int | None:
+    return time.step if time is not None and time.reached else None
+
+
+def _by_length(numbers: Mapping[str, Any] | None) -> dict[int, Any]:
+    return {int(length): number for length, number in (numbers or {}).items()}
+
+
+def _is_contiguous(config: JsonObject) -> bool:
+    """Return whether every encoding reads contiguous positions, of one example in each context."""
+    if config["layout"]["examples_per_context"] > 1:
+        return False
+    for encoding in config["model"]["encodings"]:
+        # An encoding without a scheme of its own reads the positions of the study.
+        scheme = encoding.get("positions") or config["positions"]
+        if encoding["reads_positions"] and scheme["name"] != "contiguous":
+            return False
+    return True

@@ -1,0 +1,328 @@
+"""A study as pandas DataFrames: variants, runs, and numbers.
+
+    study = frame.read("results/quickstart")
+    study.runs      one row for each run
+    study.numbers   one row for each number of a run
+    study.variants  one row for each variant, as trained and with each evaluation override
+
+Tables, plots, pages and sentences are queries of these frames.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from pe_lab.results import metrics
+from pe_lab.runs.analysis_spec import AnalysisSpec
+
+EVALUATED_WITH = "evaluated with"  # the dimension of evaluation overrides
+RUN_COLUMNS = ["task", "seed", "data_seed", "status", "solved", "chosen", "max_length"]
+COST_COLUMNS = [
+    "steps",
+    "steps_to_solve",
+    "steps_to_extrapolate",
+    "measured_to",
+    "train_flops",
+    "parameters",
+    "max_position",
+    "reveals_target_length",
+    "length_name",
+    "validation_loss",
+    "commit",
+    "error",
+]
+
+
+@dataclass(frozen=True)
+class Study:
+    """The frames of a study.
+
+    Attributes:
+      axes: of the sweep, without seeds.
+      variants: one row for each variant, with its name as the index: its labels by axis, the
+        evaluation override ("" as trained), and what its runs have in common.
+      cases: one row for each run of each variant. A run occurs several times if variants share it,
+        or if it was evaluated with overrides.
+      measured: one row for each number of each run, by the keys `run` and `evaluation`.
+      missing: number of runs without a record.
+      settings: after `selection.choose`, one row for each setting of each variant.
+      candidates: after `selection.choose`, the cases of all settings.
+      chosen_from: after `selection.choose`, the variants that are left, by their names before.
+    """
+
+    name: str
+    spec: AnalysisSpec
+    axes: tuple[str, ...]
+    variants: pd.DataFrame
+    cases: pd.DataFrame
+    measured: pd.DataFrame
+    measured_curves: pd.DataFrame
+    measured_attributes: pd.DataFrame
+    measured_chance: pd.DataFrame
+    overrides: Mapping[int, Mapping[str, str]]
+    missing: int
+    settings: pd.DataFrame | None = None
+    candidates: pd.DataFrame | None = None
+    chosen_from: tuple[str, ...] = ()
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """One row for each run of each variant that has a record.
+
+        Columns:
+          run_id: identifies the run.
+          variant: the name of its variant, as in the tables of the study.
+          one column for each axis of the study, with the axis path as its name, such as
+            model.encodings. Its values are labels, "" where a run has no label on the axis.
+          task: label of the task.
+          seed, data_seed: of the weights and of the data.
+          status: finished, diverged or failed.
+          solved: whether validation exact match over the training lengths reaches the threshold.
+          chosen: whether validation chose the run's values of the tuned axes; True without such
+            axes.
+          max_length: training length; 0 if the run failed.
+          steps, train_flops, parameters: the cost of training; NaN if the run failed.
+          steps_to_solve, steps_to_extrapolate: the first step of the curve at which it is solved,
+            or reaches the threshold of extrapolation; NaN if it never is, or the curve ends before.
+          measured_to: the last step of the curve, at which runs that never are solved are
+            right-censored. Of a diverged run it is the last step of its budget.
+          max_position: the largest position in training; NaN if the encodings read no positions.
+          reveals_target_length: whether the input reveals the target length.
+          length_name: the task's unit of length, such as symbols.
+          validation_loss: mean up to the training length; infinite if the run did not finish.
+          commit: of the code that trained it.
+          error: of a run that diverged or failed.
+        """
+        return self._with_labels(["run_id", "variant"], [*RUN_COLUMNS, *COST_COLUMNS])
+
+    @cached_property
+    def numbers(self) -> pd.DataFrame:
+        """One row for each number. A run that failed has a number of no test.
+
+        The columns are those of `runs` up to `max_length`. Then follow:
+          split: validation or test; run for a metric with one value a run, such as L90.
+          length: of the task's examples, in the task's unit; 0 for a metric of a run.
+          offset: added to every position.
+          override: label of the evaluation override, "" if the run was evaluated as trained.
+          one column for each axis of a grid of overrides, such as "evaluated operands".
+          metric, value: the name and the number; NaN if it could not be measured.
+          bound: "" if the value is exact; "<", "≥" or ">" if it is a bound of the true one.
+          reason: why there is no number, "" if there is one.
+
+        Metrics that are lists, such as `first_error`, are left out. `attributes` has exact match
+        by attribute.
+        """
+        numbers = self._of_runs(self.measured)
+        place = numbers.columns.get_loc("evaluation")
+        axes = dict.fromkeys(axis for labels in self.overrides.values() for axis in labels)
+        for index, axis in enumerate(["label", *(axis for axis in axes if axis != "label")]):
+            by_code = {code: labels.get(axis, "") for code, labels in self.overrides.items()}
+            words = numbers["evaluation"].map({0: "", **by_code}).astype("category")
+            numbers.insert(place + index, "override" if axis == "label" else axis, words)
+        return numbers.drop(columns="evaluation")
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """One row for each number that was measured during training.
+
+        The columns are those of `runs` up to `max_length`. Then follow the step, the split, the
+        length, the metric and the value. The metrics are `loss` (split training, no length), which
+        is the mean since the point before, and `exact_match` (split validation).
+        """
+        return self._of_runs(self.measured_curves)
+
+    @cached_property
+    def attributes(self) -> pd.DataFrame:
+        """Exact match by the attributes of examples, one row for each value of an attribute.
+
+        The columns are those of `runs` up to `max_length`, and split, length, offset, override.
+        Then follow:
+          attribute, attribute_label, attribute_value: the name, such as num_ones, the label that
+            its task declares, and the number.
+          count, successes: the examples with this number, and those that are right at every token.
+          value: the share of successes.
+          low, high: Wilson's interval of the share, at 95 %.
+        """
+        return self._of_runs(self.measured_attributes)
+
+    @cached_property
+    def chance_levels(self) -> pd.DataFrame:
+        """The chance levels of the tasks: task, length, metric and value.
+
+        A predictor that does not see the prompt reaches the chance level.
+        """
+        tasks = self.runs.assign(run=self._trained["run"])[["run", "task"]]
+        levels = tasks.merge(self.measured_chance, on="run").drop(columns=["run", "task_label"])
+        # The record of every run has the levels of its task.
+        return levels.drop_duplicates(ignore_index=True)
+
+    @property
+    def _trained(self) -> pd.DataFrame:
+        return self.cases[self.cases["evaluation"] == 0]
+
+    def _with_labels(self, first: list[str], last: list[str]) -> pd.DataFrame:
+        axes = [axis for axis in self.axes if axis not in last]
+        axes = [axis for axis in axes if (self.variants[axis] != "").any()]
+        return self._trained[[*first, *axes, *last]].reset_index(drop=True)
+
+    def _of_runs(self, measured: pd.DataFrame) -> pd.DataFrame:
+        """Return measurements with the columns of their runs. Words are categories."""
+        runs = self._with_labels(["run", "run_id", "variant"], RUN_COLUMNS)
+        words = runs.select_dtypes(["object", "str"]).columns
+        runs[words] = runs[words].astype("category")
+        return runs.merge(measured, on="run").drop(columns="run")
+
+    @cached_property
+    def by_name(self) -> dict[str, dict[str, Any]]:
+        """The variants as dictionaries, by name."""
+        columns = self.variants.to_dict("index")
+        return {str(name): row for name, row in columns.items()}
+
+    def without_grids(self) -> "Study":
+        """Return the study without the points of grids of overrides, which have own tables."""
+        variants = self.variants[self.variants["grid"].map(len) == 0]
+        cases = self.cases[self.cases["variant"].isin(variants.index)]
+        return dataclasses.replace(self, variants=variants, cases=cases)
+
+    def labels(self, name: str) -> dict[str, str]:
+        """Return the labels of a variant by axis, with those of its override."""
+        row = self.by_name[name]
+        axes = self.axes if not row["override"] else (*self.axes, EVALUATED_WITH, *row["grid"])
+        return {axis: row[axis] for axis in axes}
+
+    def cases_of(self, name: str) -> pd.DataFrame:
+        """Return the cases of a variant."""
+        return self._cases_by_variant.get(name, self.cases.iloc[:0])
+
+    @cached_property
+    def _cases_by_variant(self) -> dict[str, pd.DataFrame]:
+        return dict(list(self.cases.groupby("variant", sort=False)))
+
+    @cached_property
+    def _rows_by_metric(self) -> dict[str, pd.DataFrame]:
+        rows = self.measured[self.measured["split"] != "validation"]
+        return dict(list(rows.groupby("metric", sort=False, observed=True)))
+
+    def rows_of(self, metric: str) -> pd.DataFrame:
+        """Return the numbers of a metric in the tests, by `run` and `evaluation`."""
+        return self._rows_by_metric.get(metric, self.measured.iloc[:0])
+
+    @cached_property
+    def tested(self) -> pd.DataFrame:
+        """The points of the tests of these runs: evaluation, length, offset, by variant."""
+        is_test = self.measured["split"] == "test"
+        points = self.measured.loc[is_test, ["run", "evaluation", "length", "offset"]]
+        points = points.drop_duplicates()
+        cases = self.cases.loc[self.cases["status"] == "finished", ["variant", "run", "evaluation"]]
+        points = cases.merge(points, on=["run", "evaluation"]).drop(columns="run")
+        return points.drop_duplicates()
+
+    @cached_property
+    def repeated(self) -> set[tuple[str, int]]:
+        """Variants and test lengths at which training can draw some of the inputs."""
+        rows = self.rows_of("overlap")
+        cases = self.cases[self.cases["status"] == "finished"]
+        found = cases.merge(rows[rows["value"] > 0], on=["run", "evaluation"])
+        return set(zip(found["variant"], found["length"], strict=True))
+
+    @cached_property
+    def repeated_lengths(self) -> set[int]:
+        """Test lengths at which training can draw some of the inputs of a trained variant."""
+        return {n for name, n in self.repeated if not self.by_name[name]["override"]}
+
+    @property
+    def trained(self) -> pd.DataFrame:
+        """The variants as trained, without overrides."""
+        return self.variants[self.variants["override"] == ""]
+
+    @cached_property
+    def grids(self) -> list[tuple[str, ...]]:
+        """The axes of each grid of evaluation overrides."""
+        return list(dict.fromkeys(grid for grid in self.variants["grid"] if grid))
+
+    @cached_property
+    def is_finished(self) -> bool:
+        """Whether a run has finished."""
+        return bool(self.variants["finished"].any())
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """The test lengths."""
+        return sorted(self._trained_points["length"].unique().tolist())
+
+    @cached_property
+    def offsets(self) -> list[int]:
+        """The offsets of the positions in the test."""
+        return sorted(self._trained_points["offset"].unique().tolist())
+
+    @property
+    def _trained_points(self) -> pd.DataFrame:
+        """The points of the tests of all evaluations of the runs as trained."""
+        runs = self._trained.loc[self._trained["status"] == "finished", "run"].unique()
+        is_test = (self.measured["split"] == "test") & self.measured["run"].isin(runs)
+        return self.measured[is_test]
+
+    @cached_property
+    def max_lengths(self) -> list[int]:
+        """The training lengths."""
+        finished = self._trained[self._trained["status"] == "finished"]
+        return sorted(finished["max_length"].unique().tolist())
+
+    @cached_property
+    def length_name(self) -> str:
+        """The unit of lengths, such as symbols."""
+        finished = self._trained[self._trained["status"] == "finished"]
+        return " or ".join(sorted(finished["length_name"].unique()))
+
+    @cached_property
+    def has_text(self) -> bool:
+        """Whether the task of a variant is a text."""
+        return bool(self.trained["has_text"].any())
+
+    @property
+    def headline(self) -> str:
+        """The name of the study's main metric."""
+        return metrics.BITS if self.has_text else "exact_match"
+
+    @cached_property
+    def tasks(self) -> dict[str, str]:
+        """The tasks of finished runs with all of their arguments, and the labels of the study."""
+        finished = self._trained[self._trained["status"] == "finished"]
+        # The last label of a task counts, and the first run decides the order.
+        return dict(zip(finished["task_label"], finished["task"], strict=True))
+
+    @cached_property
+    def num_tokens(self) -> dict[str, dict[int, int]]:
+        """Tokens of an example by length, from all records with the same input.
+
+        Older records hold it at the training length alone, as the largest of contiguous positions.
+        """
+        by_input: dict[str, dict[int, int]] = {}
+        for row in self.variants[self.variants["finished"] > 0].to_dict("records"):
+            num_tokens = by_input.setdefault(row["input"], {})
+            num_tokens |= row["num_tokens"]
+            if row["is_contiguous"] and not math.isnan(row["max_position"]):
+                number = int(row["max_position"]) + 1
+                length = row["max_length"]
+                num_tokens[length] = min(number, num_tokens.get(length, number))
+        return by_input
+
+    def chance_level(
+        self, length: int, metric: str = "exact_match", task: str | None = None
+    ) -> float | None:
+        """Return the chance level of a task at a length; `task=None`: the highest of all tasks."""
+        return self._chance.get((task, length, metric))
+
+    @cached_property
+    def _chance(self) -> dict[tuple[str | None, int, str], float]:
+        runs = self._trained.loc[self._trained["status"] == "finished", "run"].unique()
+        levels = self.measured_chance[self.measured_chance["run"].isin(runs)]
+        highest = levels.groupby(["task_label", "length", "metric"])["value"].max()
+        of_all = levels.groupby(["length", "metric"])["value"].max()
+        by_task = {(task, length, metric): v for (task, length, metric), v in highest.items()}
+        return by_task | {(None, length, metric): v for (length, metric), v in of_all.items()}
