@@ -3,11 +3,13 @@
     pe-lab inspect sinusoidal 'rope(base=5e5)' my_package.mine:Mine
         [--length=64] [--width=64] [--num-heads=4] [--positions=normalized] [--out=results/inspect]
     pe-lab inspect quickstart --run=RUN_ID [--lengths=8,16] [--out=FOLDER]
+    pe-lab inspect quickstart --run=RUN_ID --other-run=RUN_ID [--lengths=8,16]
 
 The parameters of encodings are freshly initialized. A run that was trained with
 --config.checkpoints.keep_curve is also shown at each step of its curve. The default output folder
-is results/inspect for encodings and STUDY_FOLDER/inspect/RUN_ID for a run. Exit status: 0, or 2
-for wrong arguments.
+is results/inspect for encodings and STUDY_FOLDER/inspect/RUN_ID for a run. With another run, the
+divergence of their attention is printed for each layer and pair of heads. Exit status: 0, or 2 for
+wrong arguments.
 """
 
 from collections.abc import Sequence
@@ -29,6 +31,7 @@ class Options:
 
     names: Sequence[str] = arguments("encodings to compare; with --run, a study")
     run: str | None = flag("id of a finished run of the study", default=None)
+    other_run: str | None = flag("id of a run whose attention is compared with it", default=None)
     length: int | None = flag(f"number of positions ({_LENGTH})", whole_number(1), default=None)
     width: int | None = flag(f"width of the model ({_WIDTH})", whole_number(1), default=None)
     num_heads: int | None = flag(f"its attention heads ({_HEADS})", whole_number(1), default=None)
@@ -50,6 +53,8 @@ def run(options: Options) -> int:
     if options.run is None:
         if options.lengths:
             raise UserError("--lengths needs --run. The number of positions is --length.")
+        if options.other_run is not None:
+            raise UserError("--other-run needs --run, the run that it is compared with.")
         _inspect_encodings(options)
         return 0
     for name in ("length", "width", "num_heads", "positions"):
@@ -57,7 +62,11 @@ def run(options: Options) -> int:
             raise UserError(f"--{name.replace('_', '-')} is for encodings. A run takes --lengths.")
     if len(options.names) > 1:
         raise UserError(f"--run needs one study, got {' '.join(options.names)}.")
-    _inspect_run(_studies.folder(options.names[0]), options.run, options)
+    study = _studies.folder(options.names[0])
+    if options.other_run is not None:
+        _compare_runs(study, options.run, options.other_run, options)
+        return 0
+    _inspect_run(study, options.run, options)
     return 0
 
 
@@ -97,6 +106,19 @@ def _inspect_run(study: Path, run_id: str, options: Options) -> None:
     print(f"\nexact match (token accuracy) with an encoding off:\n\n{knock_outs}\n")
     print(f"run        {folder}/trained.md, {folder}/trained.json")
     print(f"pictures   {folder}/*.png, *.pdf")
+
+
+def _compare_runs(study: Path, run_id: str, other_id: str, options: Options) -> None:
+    from pe_lab.inspection.trained import attention_divergence  # imports JAX
+    from pe_lab.inspection.trained.loaded_model import LoadedModel
+    from pe_lab.training.trained_runs import load
+
+    runs = [load(study, name) for name in (run_id, other_id)]
+    lengths = tuple(options.lengths) or (runs[0].setup.run.train.max_length,)
+    one, other = (LoadedModel(run, lengths) for run in runs)
+    for length in lengths:
+        table = attention_divergence.table(attention_divergence.compare(one, other, length))
+        print(f"\nJensen-Shannon divergence in bits at length {length}:\n\n{table}")
 
 
 def _specs(options: Options) -> list[dict[str, Any]]:

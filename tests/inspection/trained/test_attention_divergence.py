@@ -2,9 +2,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.cli import inspect
 from pe_lab.inspection.trained.attention_divergence import compare, divergence
 from pe_lab.inspection.trained.loaded_model import LoadedModel
 from pe_lab.runs.errors import UserError
+from tests import tiny
 from tests.inspection.trained.untrained_run import finished
 
 
@@ -50,3 +52,19 @@ def test_runs_of_another_form_are_refused(models):
     other = LoadedModel(finished("rope", task__num_symbols=7, model__num_layers=1), (3,))
     with pytest.raises(UserError, match=r"cannot be compared: they have different tasks"):
         compare(models[0], other, 3)
+
+
+def test_the_command_prints_a_row_for_each_layer_and_head(tmp_path, capsys):
+    group = tiny.group("rope", train__steps=2, model__num_layers=1, evaluate__num_examples=8)
+    tiny.train(tmp_path, group)
+    one, other = (run.run_id for run in group.runs)
+    inspect.run(inspect.Options((str(tmp_path),), run=one, other_run=other, lengths=(2,)))
+    lines = capsys.readouterr().out.splitlines()
+    assert "Jensen-Shannon divergence in bits at length 2:" in lines
+    assert lines[-4] == "| attention | layer | head | head 0 of the other | head 1 of the other |"
+    assert [line[:19] for line in lines[-2:]] == ["| decoder | 0 | 0 |", "| decoder | 0 | 1 |"]
+
+
+def test_another_run_alone_is_refused():
+    with pytest.raises(UserError, match=r"^--other-run needs --run"):
+        inspect.run(inspect.Options(("quickstart",), other_run="0123456789abcdef"))
