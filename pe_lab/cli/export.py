@@ -56,12 +56,12 @@ def _export(options: Options, to: str, out: Path) -> int:
     return writers.export(options.study, to, out, **more)
 
 
-def _to_parquet(study: Path, out: Path) -> int:
-    """Write the tables of pe_lab.results.frame."""
+def _to_parquet(folder: Path, out: Path) -> int:
+    """Write the frames of a study."""
     from pe_lab.results import frame
 
-    runs = frame.read_runs(study)
-    tables = {"runs": runs, "measurements": frame.read(study), "curves": frame.read_curves(study)}
+    study = frame.read(folder)
+    tables = {"runs": study.runs, "measurements": study.numbers, "curves": study.curves}
     out.mkdir(parents=True, exist_ok=True)
     try:
         for name, table in tables.items():
@@ -70,4 +70,4 @@ def _to_parquet(study: Path, out: Path) -> int:
         raise UserError(
             "Parquet needs pyarrow, which is not installed: pip install 'pe_lab[writers]'."
         ) from e
-    return len(runs)
+    return len(study.runs)

@@ -168,9 +168,10 @@ def test_mlflow_receives_names_that_it_allows(monkeypatch, tmp_path, record):
 
 def test_parquet_has_the_tables_of_the_frame(tmp_path):
     assert cli.run(["export", str(STUDY), "--to=parquet", f"--out={tmp_path}"]) == 0
-    for name, read in (("runs", frame.read_runs), ("measurements", frame.read)):
-        pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / f"{name}.parquet"), read(STUDY))
-    assert len(pd.read_parquet(tmp_path / "curves.parquet")) == len(frame.read_curves(STUDY))
+    study = frame.read(STUDY)
+    for name, table in (("runs", study.runs), ("measurements", study.numbers)):
+        pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / f"{name}.parquet"), table)
+    assert len(pd.read_parquet(tmp_path / "curves.parquet")) == len(study.curves)
 
 
 def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, tmp_path):
