@@ -103,6 +103,12 @@ def test_the_navigation_leaves_out_expected_pages_and_refuses_missing_ones():
         layout.navigation(names - {"guide"})
 
 
+def test_every_published_folder_with_a_page_is_listed():
+    listed = (ROOT / "docs" / "published.md").read_text(encoding="utf-8")
+    for page in sorted(ROOT.glob(f"{layout.PUBLISHED}/*/README.md")):
+        assert f"(../{page.relative_to(ROOT)})" in listed
+
+
 DOCSTRING = """A summary of `x_`.
 
 Equation: a*b.
