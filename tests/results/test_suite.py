@@ -5,6 +5,7 @@ import json
 import pytest
 
 from pe_lab.results import ranking, suite
+from pe_lab.runs.older_records import ADDED_SETTINGS
 from tests.results.fake_study import record, write_study
 
 ANALYSIS = {
@@ -26,9 +27,9 @@ SETTINGS = {
     "task": {"name": "any"},
     "layout": {"name": "decoder", "end_token": True, "examples_per_context": 1},
     "positions": {"name": "contiguous"},
-    "model": {"width": 64, "encodings": []},
-    "train": {"steps": 100, "max_length": 4, "learning_rate": 0.1},
-    "evaluate": {"lengths": [4, 8]},
+    "model": ADDED_SETTINGS["model"] | {"width": 64, "encodings": []},
+    "train": ADDED_SETTINGS["train"] | {"steps": 100, "max_length": 4, "learning_rate": 0.1},
+    "evaluate": ADDED_SETTINGS["evaluate"] | {"lengths": [4, 8]},
 }
 
 
