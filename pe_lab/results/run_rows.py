@@ -67,7 +67,7 @@ class _Columns:
         for name, kind in self.kinds.items():
             values = np.frombuffer(self.columns[name], dtype=np.intc if kind != "d" else float)
             if kind == "w":
-                words = pd.Index(list(self.codes[name]), dtype=object)
+                words = pd.Index(list(self.codes[name]), dtype="str")
                 frame[name] = pd.Categorical.from_codes(values, words)
             else:
                 frame[name] = values.astype(float if kind == "d" else int)

@@ -168,7 +168,8 @@ class Study:
     def _with_labels(self, first: list[str], last: list[str]) -> pd.DataFrame:
         axes = [axis for axis in self.axes if axis not in last]
         axes = [axis for axis in axes if (self.variants[axis] != "").any()]
-        return self._trained[[*first, *axes, *last]].reset_index(drop=True)
+        runs = self._trained[[*first, *axes, *last]].reset_index(drop=True)
+        return runs.astype(dict.fromkeys(axes, "str"))
 
     def _of_runs(self, measured: pd.DataFrame) -> pd.DataFrame:
         """Return measurements with the columns of their runs. Words are categories."""
