@@ -168,7 +168,7 @@ class Progress:
         if self.steps[group]:
             saving = f"saving at step {step}"
         texts: dict[str, str | None] = {
-            "queued": f"waits in Slurm's queue as {state.get('job')}",
+            "queued": f"waits in the queue as {state.get('job')}",
             "started": "starting and compiling",
             "evaluating": "evaluating",
             "damaged": state.get("why"),

@@ -227,7 +227,7 @@ def test_it_ends_with_the_tables_of_a_local_sweep_with_more_groups_than_slots(sw
     said = slurm.said()
     assert_same(slurm, local)
     assert slurm.states() == ["COMPLETED"] * GROUPS
-    assert said.count("waits in Slurm's queue") == GROUPS
+    assert said.count("waits in the queue") == GROUPS
     assert not list(slurm.folder.rglob("*.pkl"))
 
 

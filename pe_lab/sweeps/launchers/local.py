@@ -18,9 +18,9 @@ from pathlib import Path
 
 from pe_lab.runs import locks
 from pe_lab.runs.errors import one_line
+from pe_lab.sweeps.launchers._watch import Watch
 from pe_lab.sweeps.launchers._worker import Worker
 from pe_lab.sweeps.launchers.base import (
-    TIME_LIMIT,
     Event,
     Launcher,
     OnEvent,
@@ -90,7 +90,7 @@ class Local(Launcher):
         except BaseException:  # Ctrl-C: running groups resume from their checkpoints next time
             supervisor.stop()
             raise
-        return supervisor.statuses
+        return supervisor.watch.statuses
 
 
 class _Supervisor:
@@ -101,11 +101,10 @@ class _Supervisor:
         self.waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
         for file in group_files:
             self.waiting.put(file)
-        self.statuses: dict[str, int] = {}
+        self.watch = Watch(folder, on_event)
         self.workers: list[Worker] = []
         self.running: set[Path] = set()
         self.elsewhere: set[Path] = set()  # their process found the lock of another sweep
-        self.died: set[Path] = set()
         self.stopping = threading.Event()
 
     def work(self, place: "Place") -> None:
@@ -140,31 +139,18 @@ class _Supervisor:
             status = self._run(file, worker) if is_free else locks.LATER
             is_free = is_free and file not in self.elsewhere
         except OSError as e:  # a disk that is full, or may not be written
-            self._end(file, 1, one_line(e))
+            self.watch.end(file, 1, one_line(e))
             return False
         if self.stopping.is_set() and status == locks.LATER:
             self.on_event(file.stem, {"event": "saved" if is_free else "elsewhere"})
         elif self.stopping.is_set() and status < 0:  # before it could save, or after the grace
             self.on_event(file.stem, {"event": "stopped"})
-        elif status == locks.LATER:
-            # Another sweep holds its lock, or it was preempted: it is tried again after the others.
-            self.on_event(file.stem, {"event": "left" if is_free else "elsewhere"})
-            self.waiting.put(file)
-            return True
-        elif status < 0 and status != TIME_LIMIT and file not in self.died:
-            self.on_event(file.stem, {"event": "died", "signal": -status})
-            self.died.add(file)
-            self.waiting.put(file)
+        elif self.watch.starts_again(file, status, is_elsewhere=not is_free):
+            self.waiting.put(file)  # after the others
+            return status == locks.LATER
         else:
-            self._end(file, status)
+            self.watch.end(file, status)
         return False
-
-    def _end(self, file: Path, status: int, error: str | None = None) -> None:
-        self.statuses[file.stem] = status
-        event: Event = {"event": "ended", "status": status}
-        if error is not None:
-            event["error"] = error
-        self.on_event(file.stem, event)
 
     def _run(self, file: Path, worker: Worker) -> int:
         log = self.folder / "logs" / f"{file.stem}.log"

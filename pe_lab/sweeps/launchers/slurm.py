@@ -21,16 +21,8 @@ from pathlib import Path
 from pe_lab.runs import locks, run_group_files
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.sweeps.launchers import _slurm_queue
-from pe_lab.sweeps.launchers.base import (
-    TIME_LIMIT,
-    Event,
-    Launcher,
-    OnEvent,
-    command,
-    environment,
-    json_object,
-    one_thread,
-)
+from pe_lab.sweeps.launchers._watch import Watch
+from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, environment, one_thread
 
 _LOOK_AGAIN = 5.0  # seconds
 _NOTICE = 60  # seconds between SIGTERM and the end of a task's time
@@ -92,9 +84,9 @@ class Slurm(Launcher):
         _slurm_queue.check_accounting()
         statuses: dict[str, int] = {}
         for first in range(0, len(group_files), _ARRAY):
-            with _Watch(self, folder.absolute(), on_event) as watch:
-                watch.submit(group_files[first : first + _ARRAY])
-                statuses |= watch.until_ended()
+            with _Tasks(self, folder.absolute(), on_event) as tasks:
+                tasks.submit(group_files[first : first + _ARRAY])
+                statuses |= tasks.until_ended()
         return statuses
 
     def submit(self, group_files: Sequence[Path], folder: Path) -> str:
@@ -149,23 +141,19 @@ class Slurm(Launcher):
             raise UserError(f"Slurm does not take the run groups: {one_line(e)}.") from e
 
 
-class _Watch:
+class _Tasks:
     """Follows tasks until they have ended.
 
-    The queue lists the waiting and running tasks, accounting has the states of ended ones, and
-    progress files have their events.
+    The queue lists the waiting and running tasks, and accounting has the states of ended ones.
     """
 
     def __init__(self, launcher: Slurm, folder: Path, on_event: OnEvent):
         self.launcher, self.folder, self.on_event = launcher, folder, on_event
         self.tasks: dict[str, Path] = {}  # Slurm's id, as in 17_3 -> the run group
         self.seen: dict[str, _slurm_queue.InQueue] = {}  # the latest state of each task
-        # Run group -> the latest content of its progress file.
-        self.progress: dict[str, Event | None] = {}
-        self.died: set[Path] = set()
-        self.statuses: dict[str, int] = {}
+        self.watch = Watch(folder, on_event)
 
-    def __enter__(self) -> "_Watch":
+    def __enter__(self) -> "_Tasks":
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -175,8 +163,8 @@ class _Watch:
             subprocess.run(["scancel", *sorted(arrays)], check=False)
 
     def submit(self, group_files: Sequence[Path]) -> None:
-        # Before the tasks start: a file of an earlier sweep holds no news.
-        self.progress |= {file.stem: self._progress(file) for file in group_files}
+        for file in group_files:
+            self.watch.begin(file)
         array = self.launcher.submit(group_files, self.folder)
         for i, file in enumerate(group_files):
             self.tasks[f"{array}_{i}"] = file
@@ -197,7 +185,7 @@ class _Watch:
             if gone:
                 for task, status in _slurm_queue.ended(gone).items():
                     self._end(task, status)
-        return self.statuses
+        return self.watch.statuses
 
     def _last_seen(self, task: str) -> _slurm_queue.InQueue:
         return self.seen.get(task, _slurm_queue.InQueue("", 0))
@@ -216,34 +204,20 @@ class _Watch:
             self.on_event(file.stem, {"event": "started"})
         if now.state == "PENDING":
             return
-        progress = self._progress(file)
-        if progress and progress != self.progress[file.stem]:
-            self.progress[file.stem] = progress
-            self.on_event(file.stem, progress)
-
-    def _progress(self, file: Path) -> Event | None:
-        path = self.folder / "progress" / file.name
-        with contextlib.suppress(OSError):
-            return json_object(path.read_text(encoding="utf-8"))
-        return None
+        self.watch.follow(file)
 
     def _end(self, task: str, status: int) -> None:
         file = self.tasks.pop(task)
-        ended: Event = {"event": "ended", "status": status}
+        error = None
         try:
-            if status == locks.LATER:  # the cluster does not allow tasks to requeue
-                self.on_event(file.stem, {"event": "left"})
-                return self.submit([file])
-            may_retry = status not in (_slurm_queue.CANCELLED, TIME_LIMIT)
-            if status < 0 and may_retry and file not in self.died:
-                self.on_event(file.stem, {"event": "died", "signal": -status})
-                self.died.add(file)
-                return self.submit([file])
+            # A task has LATER if the cluster does not allow tasks to requeue.
+            may_retry = status != _slurm_queue.CANCELLED
+            if self.watch.starts_again(file, status, may_retry=may_retry):
+                self.submit([file])
+                return
         except UserError as e:  # Slurm rejects the new task; the others go on
-            ended["error"] = str(e)
-        self.statuses[file.stem] = status
-        self.on_event(file.stem, ended)
-        return None
+            error = str(e)
+        self.watch.end(file, status, error)
 
 
 def _quoted(word: str) -> str:

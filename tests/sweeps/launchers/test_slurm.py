@@ -330,7 +330,7 @@ def test_wrong_resources_are_refused(wrong):
 
 
 def test_launchers_are_plugins():
-    assert plugins.names("sweeps.launchers") == ["local", "slurm"]
+    assert plugins.names("sweeps.launchers") == ["local", "ray", "slurm"]
     with pytest.raises(
         UserError, match=r"pe_lab/sweeps/launchers has no 'slrum'. Did you mean 'slurm'\?"
     ):
