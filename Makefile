@@ -47,9 +47,10 @@ test-gpu: $(VENV)/installed_dev  # on a machine with a GPU; first make install E
 	TEST_PLATFORMS=cuda,cpu $(RUN) -m pytest -m gpu tests/gpu
 	$(RUN) -m experiments.benchmark --config=quickstart --members=1,8,30,100 --out=results/gpu/members.json
 
-test-cluster: $(VENV)/installed_dev  # on a real Slurm of two nodes on loopback; Debian's packages, as root
+test-cluster: $(VENV)/installed_dev  # on a real Slurm (Debian's packages, as root) and a real Ray, each of two nodes on loopback
 	apt-get update -qq
 	DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends mariadb-server munge slurm-wlm slurmdbd
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check 'ray>=2.50'
 	$(RUN) -m pytest -m cluster tests/cluster
 
 lint: $(VENV)/installed_dev
