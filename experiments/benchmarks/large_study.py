@@ -4,7 +4,7 @@
 
 The study has copies of the quickstart's records, each with its own run id and digest: four learning
 rates, of which validation chooses one, and six seeds. Each command runs in a process of its own.
---out writes the figures as JSON. results/published/large_study has those of this repository.
+--out writes the figures as JSON.
 """
 
 import copy
