@@ -21,7 +21,7 @@ API = {
     "Model": ("model.transformer", "model.block", "model.stack", "model.decode"),
     "Tasks": ("tasks.base", "tasks.layouts", "tasks.attributes"),
     "Metrics": ("metrics.base",),
-    "Results": ("results.frame", "results.run_scores"),
+    "Results": ("results.frame", "results.summary", "results.run_scores"),
     "Inspection": ("inspection.untrained", "inspection.measurements", "inspection.scorecard"),
     "Trained models": ("training.trained_runs", "inspection.trained.loaded_model"),
 }

@@ -4,6 +4,7 @@ import ast
 import io
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
@@ -269,6 +270,11 @@ def test_every_setting_is_shown_with_its_default():
     comments = {(s.group, s.name): s.comment for s in reference_pages.settings()}
     assert comments["train", "clip_norm"] == "Global norm at which the gradient is clipped."
     assert comments["train", "warmup_steps"] == ""
+
+
+def test_the_modules_of_the_api_exist():
+    modules = {module for of_page in reference_pages.API.values() for module in of_page}
+    assert [module for module in modules if find_spec(f"pe_lab.{module}") is None] == []
 
 
 def test_every_command_is_shown_with_its_help():
