@@ -13,6 +13,7 @@ import contextlib
 import logging
 import os
 import signal
+import socket
 import threading
 import time
 import uuid
@@ -28,6 +29,7 @@ from pe_lab.sweeps.launchers._watch import Watch
 from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, environment, one_thread
 
 _LOOK_AGAIN = 2.0  # seconds
+_ANSWER = 10.0  # seconds for an answer of the cluster
 _GRACE = 60.0  # seconds that tasks have for a checkpoint when the sweep stops
 
 
@@ -195,9 +197,12 @@ def _connected(address: str) -> Iterator[ModuleType]:
         raise UserError("The ray launcher needs Ray: pip install 'pe_lab[ray]'.") from e
     is_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM)
+    host, colon, port = address.rpartition(":")
     try:
+        if colon and port.isdigit():  # Ray would wait for minutes for a machine that is not there
+            socket.create_connection((host, int(port)), timeout=_ANSWER).close()
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, ValueError) as e:
+    except (OSError, ValueError) as e:
         raise UserError(
             f"There is no Ray cluster at {address!r}: start one with `ray start --head` "
             f"({one_line(e)})."

@@ -148,6 +148,11 @@ def test_a_folder_that_a_machine_does_not_see_is_refused(played, launch, tmp_pat
     assert not [*tmp_path.glob(".shared-*")]
 
 
+def test_an_address_without_a_cluster_is_refused_at_once(played, launch):
+    with pytest.raises(UserError, match=r"^There is no Ray cluster at '127\.0\.0\.1:1': start one"):
+        launch({"a": ""}, address="127.0.0.1:1")
+
+
 def test_ray_is_asked_for_where_it_is_missing(launch, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UserError, match=r"needs Ray: pip install 'pe_lab\[ray\]'"):
