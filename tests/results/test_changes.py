@@ -91,7 +91,7 @@ def test_a_change_does_not_affect_what_is_solved(tmp_path):
 
 
 def test_runs_are_counted_once_however_they_were_evaluated(found):
-    assert [r["run_id"] for r in found.finished] == ["r0", "r1", "a0"]
+    assert [*found.runs["run_id"].unique()] == ["r0", "r1", "a0"]
     assert (found.missing, found.lengths, found.offsets, found.chance_level(4)) == (
         0,
         [4, 8, 16],

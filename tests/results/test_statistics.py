@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from pe_lab.metrics.base import Limit
-from pe_lab.results import significance
+from pe_lab.results import significance, summary
 from pe_lab.results import statistics as s
 
 
