@@ -30,6 +30,8 @@ def main(*command: str) -> None:
 
     main("sweep") is the entry point of one command.
     """
+    # Classes of a user in the current folder are found. Python adds it for -m and not for a script.
+    sys.path.append(str(Path.cwd()))
     _exit.exit_with(lambda: run([*command, *sys.argv[1:]]))
 
 
