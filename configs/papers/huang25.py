@@ -86,7 +86,7 @@ def analysis(scaled=False, literature=False):
         "ones, and which other encodings copy distinct symbols?",
         contrasts=(
             ("unique_copy · learned", "repeat_copy · learned"),
-            ("unique_copy · learned", "unique_copy · nope"),
+            dict(a="unique_copy · learned", b="unique_copy · nope", seen_positions=True),
             ("unique_copy · alibi", "unique_copy · nope"),
             ("unique_copy · rope", "unique_copy · nope"),
         ),

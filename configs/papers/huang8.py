@@ -181,7 +181,8 @@ def analysis(scaled=False):
     return dict(
         question="Do the tasks that the theory predicts to extend do so, and the others not?",
         extrapolation=dict(length=last_of_first_bin),
-        contrasts=(("learned", "nope"),),
+        # Learned positions see the positions of the test in training: the claim is about them.
+        contrasts=(dict(a="learned", b="nope", seen_positions=True),),
         tables=(dict(title="By bin", measures=("extrapolates", *measures)),),
         # The scaled form does not train on the lengths of the figures.
         literature=() if scaled else (dict(source=AUTHORS, figures=figures),),

@@ -15,15 +15,23 @@ from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import MetricPoint
 
 Row = dict[str, Any]  # of `Study.variants`
+_SAW_POSITIONS = "saw the positions of the test"
 
 
-def why_not(study: Study, a: str, b: str, point: MetricPoint) -> str:
-    """Return why two variants are not compared at a point; "" if they are."""
+def why_not(
+    study: Study, a: str, b: str, point: MetricPoint, *, seen_positions: bool = False
+) -> str:
+    """Return why two variants are not compared at a point; "" if they are.
+
+    Args:
+      seen_positions: compare them even if training showed one of them the positions of the test.
+    """
     for name in (a, b):
         if not study.by_name[name]["finished"]:
             return f"{name} has no finished run"
-    of_a = set(apart(study, a, point))
-    of_b = set(apart(study, b, point))
+    ignored = {_SAW_POSITIONS} if seen_positions else set()
+    of_a = set(apart(study, a, point)) - ignored
+    of_b = set(apart(study, b, point)) - ignored
     # Two variants that share a reason have equal conditions.
     if of_a - of_b:
         return f"{a} {min(of_a - of_b)}"
@@ -46,7 +54,7 @@ def apart(study: Study, name: str, point: MetricPoint) -> tuple[str, ...]:
     if row["reveals_target_length"]:
         reasons.append("reveals the target length")
     if saw_positions(study, name, point):
-        reasons.append("saw the positions of the test")
+        reasons.append(_SAW_POSITIONS)
     if length is not None and length <= row["max_length"]:
         reasons.append("was trained on that length")
     return tuple(reasons)

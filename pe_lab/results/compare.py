@@ -74,7 +74,9 @@ def contrasts(study: Study) -> list[Comparison]:
     comparisons = []
     for contrast in study.spec.contrasts:
         for a, b in pairs(chosen, contrast):
-            comparison = compare(chosen, a, b, contrast.point)
+            comparison = compare(
+                chosen, a, b, contrast.point, seen_positions=contrast.seen_positions
+            )
             if contrast.margin is not None:
                 # It tests no difference, so that it does not count for Holm's method either.
                 comparison = dataclasses.replace(
@@ -140,10 +142,18 @@ def pairs(study: Study, contrast: Contrast) -> list[tuple[str, str]]:
     return matching
 
 
-def compare(study: Study, a: str, b: str, point: MetricPoint | None = None) -> Comparison:
+def compare(
+    study: Study,
+    a: str,
+    b: str,
+    point: MetricPoint | None = None,
+    *,
+    seen_positions: bool = False,
+) -> Comparison:
     """Compare two variants at a point, by default at the point of extrapolation.
 
-    Their p values are not adjusted.
+    Their p values are not adjusted. With `seen_positions`, they are compared even if training
+    showed one of them the positions of the test.
     """
     point = point or study.spec.extrapolation.point
     metric = MetricSpec(study.headline, point)
@@ -158,7 +168,7 @@ def compare(study: Study, a: str, b: str, point: MetricPoint | None = None) -> C
     better, worse = all_a, all_b
     if metrics.BY_NAME[metric.name].lower_is_better:
         better, worse = all_b, all_a
-    reason = comparable.why_not(study, a, b, point)
+    reason = comparable.why_not(study, a, b, point, seen_positions=seen_positions)
     if not reason and not differences:
         reason = "no seed has a number on both sides"
     counts_a = extrapolation_counts(study, a, point)

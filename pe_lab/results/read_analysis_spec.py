@@ -54,16 +54,21 @@ def from_dict(values: object) -> AnalysisSpec:
     return spec
 
 
+_CONTRAST = ("a", "b", "at", "length", "offset", "margin", "seen_positions")
+
+
 def _contrast(values: object) -> Contrast:
     where = "analysis()['contrasts']"
     point = None
     margin = None
+    seen_positions = False
     names: list[object] = []
     if isinstance(values, Mapping):
-        settings = _dict(where, values, ("a", "b", "at", "length", "offset", "margin"))
+        settings = _dict(where, values, _CONTRAST)
         names = [settings.get("a"), settings.get("b")]
+        seen_positions = _flag(where, "seen_positions", settings.get("seen_positions", False))
         # Without a point of its own, a contrast is at the point of extrapolation.
-        if settings.keys() - {"a", "b", "margin"}:
+        if settings.keys() & {"at", "length", "offset"}:
             point = metric_point(where, settings)
         if "margin" in settings:
             margin = _margin(where, settings["margin"])
@@ -74,7 +79,13 @@ def _contrast(values: object) -> Contrast:
         raise UserError(
             f'{where}: a contrast is two different names, ("rope", "alibi"), got {values!r}.'
         )
-    return Contrast(texts[0], texts[1], point, margin)
+    return Contrast(texts[0], texts[1], point, margin, seen_positions)
+
+
+def _flag(where: str, name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UserError(f"{where}: {name} is True or False, got {value!r}.")
+    return value
 
 
 def _margin(where: str, value: object) -> float:

@@ -12,6 +12,8 @@ A config states it in `analysis()`, as plain values:
                 ("contiguous", "shifted"),
                 # An equivalence: do they differ by less than the margin?
                 dict(a="sinusoidal", b="learned", at=1, margin=0.05),
+                # Compared although only shifted positions show those of the test in training.
+                dict(a="learned · shifted", b="nope", seen_positions=True),
             ),
             # Axes that validation chooses. They are not compared.
             tuned=("train.learning_rate",),
@@ -121,6 +123,8 @@ class Contrast:
     point: MetricPoint | None = None  # None: the point of extrapolation
     # With a margin the contrast asks whether the two are alike: whether they differ by less.
     margin: float | None = None
+    # The claim is about positions of the test that one of them sees in training: compare them.
+    seen_positions: bool = False
 
 
 @dataclass(frozen=True)

@@ -128,10 +128,12 @@ def test_what_saw_the_positions_of_the_test_is_not_compared_with_what_did_not(tm
             made["exposure"]["max_position"] = largest
             made["config"]["positions"] = {"name": "contiguous" if name == "plain" else "shifted"}
             entries.append((point("rope", i, positions=name), made))
-    contrasts = [["plain", "seen"], ["plain", "nearly"]]
+    about_positions = {"a": "seen", "b": "plain", "seen_positions": True}
+    contrasts = [["plain", "seen"], ["plain", "nearly"], about_positions]
     found = frame.read(write_study(tmp_path, *entries, analysis={"contrasts": contrasts}))
     assert [c.reason for c in compare.contrasts(found)] == [
         "seen saw the positions of the test",
+        "",
         "",
     ]
     seen = list(found.by_name)[1]

@@ -76,6 +76,10 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
         ),
         ({"contrasts": (("rope", "rope"),)}, r"two different names"),
         (
+            {"contrasts": ({"a": "rope", "b": "alibi", "seen_positions": 1},)},
+            "seen_positions is True or False, got 1",
+        ),
+        (
             {"contrasts": ({"a": "rope", "b": "alibi", "margin": 0},)},
             r"margin is a difference above 0, such as 0\.05, got 0\.",
         ),
