@@ -40,8 +40,9 @@ def get_config(smoke=False):
     c.evaluate.attributes = ("longest_repeat",)
     if smoke:
         c.model.update(width=16, num_heads=2, feedforward_width=16)
-        c.train.update(steps=12, batch_size=8, warmup_steps=2)
-        c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
+        c.train.update(steps=12, batch_size=8, max_length=4, warmup_steps=2)
+        c.evaluate.update(lengths=(4, 6, 8, 16), curve_every=6, curve_lengths=(4,))
+        c.evaluate.update(num_examples=16, batch_size=8, curve_examples=8)
     return c
 
 

@@ -110,10 +110,12 @@ def test_stale_pages_are_named_and_one_command_writes_its_rows(tree):
     assert "2 pages are stale: docs/encodings.md, docs/tasks.md." in stale.stderr
     assert run(tree, "docs.build", *pages).returncode == 0
     encodings = (tree / "docs" / "encodings.md").read_text(encoding="utf-8")
-    assert "| `my_encoding` | −slope · 2^(−h) · log(1 + d), h = 0, 1, … | bias | yes |" in encodings
-    assert "| `my_scheme` | stride · t | never | stride=2 | – |" in encodings
+    link = "[my_encoding](../pe_lab/encodings/my_encoding.py)"
+    assert f"| {link} | −slope · 2^(−h) · log(1 + d), h = 0, 1, … |" in encodings
+    assert "| [my_scheme](../pe_lab/positions/my_scheme.py) | stride · t | never |" in encodings
     tasks = (tree / "docs" / "tasks.md").read_text(encoding="utf-8")
-    assert "| [my_task](#my_task) | Write the successor of each symbol. |" in tasks
+    link = "[my_task](../pe_lab/tasks/my_task.py)"
+    assert f"| {link} | Write the successor of each symbol. |" in tasks
 
 
 @pytest.mark.full

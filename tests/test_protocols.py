@@ -2,12 +2,13 @@
 
 import importlib
 import inspect
+from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
-from pe_lab.runs import config
+from pe_lab.sweeps import study
 from pe_lab.tasks import _grids
 from pe_lab.tasks.minesweeper import _SEPARATOR
 from pe_lab.training.setup import build_setup
@@ -49,14 +50,8 @@ def run_of(name, *wanted, **form):
     """The first run of a protocol that has these labels."""
     values = module(name).get_config(**form)
     point = next(p for p in points(name, **form) if {*wanted} <= {*labels(p)})
-    with values.unlocked():
-        for path, choice in point.items():
-            group, _, key = path.rpartition(".")
-            if group:
-                values[group][key] = choice.value
-            else:
-                values[key] = choice.value
-    return config.from_dict(values.to_dict())
+    (run,) = study.expand(name, values.to_dict(), [point], Path("unused"), {}).runs
+    return run
 
 
 def training_examples(run):

@@ -131,7 +131,6 @@ def variant(task, encoding, size, longest):
     spec, scheme = dict(name=encoding), dict(name="contiguous")
     if encoding == "learned":
         spec["max_positions"] = 2 * longest + 2  # one table size for all tasks
-        spec["init_std"] = width**-0.5  # that of tokens, which are not scaled
         scheme = dict(name="shifted_within", total=total)
     values = {
         "positions": scheme,
@@ -142,6 +141,8 @@ def variant(task, encoding, size, longest):
         "model.feedforward_width": 4 * width,
         "train.learning_rate": rate,
     }
+    if encoding == "learned":
+        values["model.encodings.0.init_std"] = width**-0.5  # that of tokens, which are not scaled
     if size in (BIG, BIG_SLOW):
         values |= {"train.steps": 60_000, "train.warmup_steps": 3000}
     return grid.product(

@@ -62,8 +62,8 @@ class Cell:
 
     text: str = ""
     value: int | float | str | bool | None = None
-    low: float | None = None
-    high: float | None = None
+    low: int | float | None = None
+    high: int | float | None = None
     count: int = 0
     signs: str = ""
 

@@ -55,7 +55,7 @@ SEPARATOR = " · "  # between the labels in the name of a variant
 class MetricPoint:
     """Length and offset at which a metric is read. At most one of the first three is set."""
 
-    at: float | None = None  # a multiple of the training length
+    at: int | float | None = None  # a multiple of the training length
     length: int | None = None
     lengths: tuple[int, int] | None = None  # first and last of a range, which is averaged
     offset: int = 0  # added to every position

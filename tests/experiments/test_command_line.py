@@ -387,7 +387,7 @@ def refused(module, *arguments):
         (
             {},
             "--config.launcher.name=slrum",
-            "pe_lab/sweeps/launchers has no 'slrum'. Did you mean 'slurm'? It has: local, slurm.",
+            "pe_lab/sweeps/launchers has no 'slrum'. Did you mean 'slurm'? It has: local, ray, slurm.",
         ),
         (
             dict(config="c.model.encodings = (dict(name='ropee'),)"),

@@ -69,12 +69,12 @@ def checkout(tmp_path):
 @pytest.mark.slow
 def test_a_name_is_the_trained_study_and_else_the_published_one(checkout):
     done = call("status", "quickstart", cwd=checkout)
-    assert done.stdout.startswith("quickstart: 36 runs: 36 done")
+    assert done.stdout.startswith("quickstart: 39 runs: 39 done")
     trained = Path(checkout, "results", "quickstart")
     trained.mkdir()
     shutil.copy(QUICKSTART / "study.json", trained)
     done = call("status", "quickstart", cwd=checkout)
-    assert done.stdout.startswith("quickstart: 36 runs: 0 done")
+    assert done.stdout.startswith("quickstart: 39 runs: 0 done")
 
 
 def test_a_study_is_named_by_its_config_file(checkout, monkeypatch):

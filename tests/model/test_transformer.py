@@ -10,7 +10,7 @@ from flax import nnx
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.kernels import REFERENCE, choose
-from pe_lab.model import attention
+from pe_lab.model import gates
 from pe_lab.model.decode import decode, start
 from pe_lab.model.flops import forward_flops
 from pe_lab.model.transformer import Transformer
@@ -333,7 +333,7 @@ def test_bfloat16_is_near_float32_at_positions_that_it_cannot_count(architecture
 @pytest.mark.slow
 def test_bfloat16_leaves_parameters_positions_bias_and_softmax_in_float32(monkeypatch):
     """Queries, keys and values are what is rounded, and what a cache holds."""
-    found, of_offset, softmax = {}, T5Bias.of_offset, attention.masked_softmax
+    found, of_offset, softmax = {}, T5Bias.of_offset, gates.masked_softmax
 
     def note(name, value):
         found.setdefault(name, set()).add(str(value.dtype))
@@ -346,7 +346,7 @@ def test_bfloat16_leaves_parameters_positions_bias_and_softmax_in_float32(monkey
         return note("weights", softmax(note("logits", s), mask))
 
     monkeypatch.setattr(T5Bias, "of_offset", noted_bias)
-    monkeypatch.setattr(attention, "masked_softmax", noted_softmax)
+    monkeypatch.setattr(gates, "masked_softmax", noted_softmax)
     t5, rope = {**everywhere("t5_bias"), "layers": (0,)}, {**everywhere("rope"), "layers": (1,)}
     model = build(
         "sinusoidal",

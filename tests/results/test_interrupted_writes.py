@@ -12,6 +12,10 @@ def write_tables(folder):
     tables.write(frame.read(folder), folder)
 
 
+def write_plots(folder):
+    plots.write(frame.read(folder), folder)
+
+
 def write_report(folder):
     pytest.importorskip("vl_convert")
     report.write(frame.read(folder), folder)
@@ -19,7 +23,7 @@ def write_report(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["fsync", "replace"])
-@pytest.mark.parametrize("write", [write_tables, plots.write, write_report])
+@pytest.mark.parametrize("write", [write_tables, write_plots, write_report])
 def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, write, where):
     folder = synthetic.write(
         tmp_path, encodings=("rope", "alibi"), tasks=(), schemes=(), rates=(), offsets=(0,)

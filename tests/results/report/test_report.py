@@ -79,7 +79,7 @@ def test_a_sweep_with_the_downloaded_config_has_nothing_to_train(tmp_path):
     file = (tmp_path / "again.py").rename(tmp_path / "quickstart.py")  # the name of its study
     done = call("sweep", f"--config={file}", f"--results={folder}", "--dry_run")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "36 runs, 36 of them done" in done.stdout
+    assert "39 runs, 39 of them done" in done.stdout
 
 
 def test_it_shows_the_analysis_spec(tmp_path):
