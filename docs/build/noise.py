@@ -41,6 +41,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "few": SEEDS[0],
         "many": SEEDS[-1],
         "share": lambda name, length, part: f"{_shares(full, name, length)[part]:.2f}",
+        "share_interval": functools.partial(_share_interval, full),
         "rounding": functools.partial(_rounding, full, orders),
         "smallest": lambda name, length, seeds: f"{_smallest(full, name, length, seeds):.2f}",
         "initial_seeds": str(full["seed"].nunique()),
@@ -110,6 +111,11 @@ def _by_order(orders: Orders, encoding: str, length: int) -> Float[np.ndarray, "
 
 def _shares(full: pd.DataFrame, encoding: str, length: int) -> dict[str, float]:
     return variance.shares(_grid(full, encoding, length), FACTORS)
+
+
+def _share_interval(full: pd.DataFrame, encoding: str, length: int, part: str) -> str:
+    low, high = _interval(functools.partial(_share, part), _grid(full, encoding, length))
+    return f"[{low:.2f}, {high:.2f}]"
 
 
 def _shares_row(grid: Grid) -> list[str]:

@@ -128,6 +128,16 @@ class Numbers:
         num_extrapolating = sum(counts.extrapolating for counts in self._counts(names))
         return f"{num_extrapolating} of {self._cases(*names)['solved'].sum()}"
 
+    def share(self, *names: str) -> str:
+        """Seeds that extrapolate, of those with a known outcome, with Wilson's interval."""
+        counts = self._counts(names)
+        return _share(sum(c.extrapolating for c in counts), sum(c.count for c in counts))
+
+    def share_solved(self, *names: str) -> str:
+        """Seeds that solve the training lengths, of all seeds, with Wilson's interval."""
+        cases = self._cases(*names)
+        return _share(int(cases["solved"].sum()), len(cases))
+
     def _counts(self, names: Sequence[str]) -> list[compare.Counts]:
         for name in names:
             self._row(name)
@@ -370,3 +380,8 @@ def _walk(config: Mapping[str, Any], path: str) -> Any:
     for key in path.split("."):
         value = value[int(key)] if isinstance(value, list) else value[key]
     return value
+
+
+def _share(successes: int, count: int) -> str:
+    interval = statistics.wilson(successes, count)
+    return f"{successes} of {count} [{interval.low:.2f}, {interval.high:.2f}]"

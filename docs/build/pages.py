@@ -42,6 +42,7 @@ Lookups = Mapping[str, Any]
 # The lookups of single pages. Every page can look up published studies as well.
 LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/encodings.md": encodings.lookups,
+    "docs/findings.md": noise.lookups,
     "docs/guide.md": guide.lookups,
     "docs/performance.md": performance.lookups,
     "docs/protocols.md": protocols.lookups,

@@ -109,6 +109,13 @@ def test_counts_and_differences_carry_the_p_of_their_own_test(tmp_path, seeds, c
     assert found.difference("rope", "alibi") == difference
 
 
+def test_shares_carry_wilsons_interval(tmp_path):
+    """Of 2 of 3, by its formula: 0.21 to 0.94."""
+    numbers = study(tmp_path, {"rope": [0.95, 0.95, 0.0]})
+    assert numbers.share("rope") == "2 of 3 [0.21, 0.94]"
+    assert numbers.share_solved("rope") == "3 of 3 [0.44, 1.00]"
+
+
 def test_a_lost_commit_is_marked_where_commits_are_named(tmp_path):
     found = study(tmp_path, {"rope": [0.5, 0.6, 0.7]})
     made = [commits.LOST[0], "a" * 40, "a" * 40]
