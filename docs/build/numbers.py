@@ -384,4 +384,5 @@ def _walk(config: Mapping[str, Any], path: str) -> Any:
 
 def _share(successes: int, count: int) -> str:
     interval = statistics.wilson(successes, count)
+    assert interval is not None, "there is at least one seed"
     return f"{successes} of {count} [{interval.low:.2f}, {interval.high:.2f}]"
