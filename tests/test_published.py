@@ -78,6 +78,8 @@ def test_the_commit_of_every_published_record_is_in_the_history(history):
         page = (folder / "README.md").read_text()
         for commit in of_runs - history:
             assert f"{commit[:7]} (not in the history of this repository)" in page
+    for folder in (ROOT / "results" / "in_training").glob("*/"):
+        lost |= {run["provenance"]["commit"] for run in records.read_all(folder).values()} - history
     assert lost == set(commits.LOST)
     measured = json.loads((ROOT / tasks.RECORD).read_text())["provenance"]["commit"]
     assert f"commit {commits.marked(measured)}" in (ROOT / "docs" / "tasks.md").read_text()
