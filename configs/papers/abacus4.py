@@ -203,4 +203,11 @@ def analysis(scaled=False):
             ("abacus + fire", "abacus"),
             dict(a="abacus", b="nope", seen_positions=True),
         ),
+        reproduction=dict(
+            paper="McLeish et al. 2024",
+            claims=(
+                dict(text="Abacus extends further than FIRE.", a="abacus", b="fire"),
+                dict(text="Abacus extends further than no positions.", a="abacus", b="nope"),
+            ),
+        ),
     )

@@ -240,5 +240,16 @@ def analysis(scaled=False):
                 seen_positions=True,
             ),
         ),
+        reproduction=dict(
+            paper="Cho et al. 2024",
+            claims=(
+                dict(
+                    text="Coupled positions extend further than positions with a random start.",
+                    a="coupled",
+                    b="random start",
+                ),
+                dict(text="Coupled positions extend further than none.", a="coupled", b="nope"),
+            ),
+        ),
         literature=() if scaled else (abstract,),  # the scaled form does not test length 200
     )

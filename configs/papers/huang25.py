@@ -75,7 +75,29 @@ def analysis(scaled=False, literature=False):
     for source in study["literature"]:
         figures = [figure for figure in source["figures"] if figure[0] in names]
         sources.append(dict(source, figures=figures))
-    study = study | dict(literature=tuple(sources))
+    claims = [
+        dict(
+            text=f"{task} with {encoding} positions has the authors' exact match.",
+            a=f"{task} · {encoding}",
+            lengths=lengths,
+            figures=(figure,),
+        )
+        for task, encoding in LITERATURE
+        for lengths, figure in zip(
+            ((51, 100), (101, 150)),
+            huang8.PUBLISHED[task][encoding == "nope"],
+            strict=True,
+        )
+    ]
+    if not literature:
+        first_bin = (13, 24) if scaled else (51, 100)
+        claims = huang8.claims((("unique_copy", "repeat_copy"),), first_bin)
+    study = study | dict(
+        literature=tuple(sources),
+        reproduction=dict(
+            paper="Huang et al. 2024", is_authors_size=not scaled, claims=tuple(claims)
+        ),
+    )
     if literature:
         return study | dict(
             question="Do our runs reach the authors' figures at their own size?",

@@ -66,6 +66,15 @@ SIZES = {
     "parity": ((4, 2, 256, 1e-4), BIG_SLOW),
     "addition": (BIG, BIG),
 }
+# The theory predicts that learned positions with a random offset extend the first of two tasks and
+# not the second. Exact match at up to twice the training length.
+PREDICTED = (
+    ("unique_copy", "repeat_copy"),
+    ("sort", "addition"),
+    ("majority", "parity"),
+    ("bin_majority", "parity"),
+    ("bin_majority_interleave", "parity"),
+)
 # Exact match of (51..100, 101..150) for (learned positions, no positions).
 PUBLISHED = {
     "bin_majority": ((0.9999, 0.9996), (1.0, 1.0)),
@@ -185,6 +194,30 @@ def analysis(scaled=False):
         # Learned positions see the positions of the test in training: the claim is about them.
         contrasts=(dict(a="learned", b="nope", seen_positions=True),),
         tables=(dict(title="By bin", measures=("extrapolates", *measures)),),
+        reproduction=dict(
+            paper="Huang et al. 2024",
+            is_authors_size=not scaled,
+            claims=tuple(claims(PREDICTED, bins[0])),
+        ),
         # The scaled form does not train on the lengths of the figures.
         literature=() if scaled else (dict(source=AUTHORS, figures=figures),),
+    )
+
+
+def claims(predicted, lengths):
+    """The claims of the theory, and that learned positions copy what none cannot."""
+    for one, other in predicted:
+        yield dict(
+            text=f"Learned positions extend {one}, as the theory predicts, further than {other}.",
+            a=f"{one} · learned",
+            b=f"{other} · learned",
+            lengths=lengths,
+            figures=(PUBLISHED[one][0][0], PUBLISHED[other][0][0]),
+        )
+    yield dict(
+        text="Learned positions extend unique_copy further than none.",
+        a="unique_copy · learned",
+        b="unique_copy · nope",
+        lengths=lengths,
+        figures=tuple(of_bins[0] for of_bins in PUBLISHED["unique_copy"]),
     )

@@ -94,5 +94,16 @@ def analysis(scaled=False):
     return dict(
         question="Which encodings copy and look up in strings of twice the training length?",
         contrasts=(("hard_alibi", "alibi"), ("hard_alibi", "rope"), ("hard_alibi", "nope")),
+        reproduction=dict(
+            paper="Jelassi et al. 2024",
+            claims=tuple(
+                dict(
+                    text=f"Hard ALiBi extends copying and looking up further than {other}.",
+                    a="hard_alibi",
+                    b=other,
+                )
+                for other in ("alibi", "rope", "nope")
+            ),
+        ),
         tables=(dict(rows="task", columns="model.encodings", metric=at),),
     )

@@ -217,5 +217,12 @@ def analysis(scaled=False):
     return dict(
         question="Does a decoder without positions extend further than one with explicit ones?",
         contrasts=tuple(("nope", other) for other in ("t5_bias", "alibi", "rope", "sinusoidal")),
+        reproduction=dict(
+            paper="Kazemnejad et al. 2023",
+            claims=tuple(
+                dict(text=f"No positions extend further than {other}.", a="nope", b=other)
+                for other in ("t5_bias", "alibi", "rope", "sinusoidal")
+            ),
+        ),
         literature=literature,
     )

@@ -82,4 +82,36 @@ def analysis(scaled=False):
         question="Which encodings still read a text when the window is longer than those of "
         "training?",
         contrasts=(("alibi", "sinusoidal"), ("alibi", "rope"), ("t5_bias", "rope")),
+        reproduction=dict(
+            paper="Press et al. 2021",
+            claims=(
+                dict(
+                    text="ALiBi reads longer windows better than sinusoidal positions.",
+                    a="alibi",
+                    b="sinusoidal",
+                    at=4,
+                ),
+                dict(
+                    text="ALiBi reads longer windows better than RoPE.", a="alibi", b="rope", at=4
+                ),
+                dict(
+                    text="ALiBi reads longer windows better than T5's bias.",
+                    a="alibi",
+                    b="t5_bias",
+                    at=4,
+                ),
+                dict(
+                    text="T5's bias reads longer windows better than RoPE.",
+                    a="t5_bias",
+                    b="rope",
+                    at=4,
+                ),
+                dict(
+                    text="RoPE reads longer windows better than sinusoidal positions.",
+                    a="rope",
+                    b="sinusoidal",
+                    at=4,
+                ),
+            ),
+        ),
     )

@@ -41,7 +41,7 @@ def why_not(
         return ""  # a text has no exact match, by which runs are solved
     for name in (a, b):
         row = study.by_name[name]
-        if not row["solved"] and _is_beyond_training(row, point):
+        if not row["solved"] and is_beyond_training(row, point):
             return f"{name} did not solve the training lengths with any seed"
     return ""
 
@@ -60,7 +60,8 @@ def apart(study: Study, name: str, point: MetricPoint) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _is_beyond_training(row: Row, point: MetricPoint) -> bool:
+def is_beyond_training(row: Row, point: MetricPoint) -> bool:
+    """Return whether a point is beyond the lengths or positions of a variant's training."""
     length = point.length_for(row["max_length"])
     # Without a single length, such as for a range, the stricter rule applies.
     return bool(point.offset) or length is None or length > row["max_length"]

@@ -11,11 +11,13 @@ from pe_lab.results.read_points import LENGTH_KEYS, POINT_KEYS, metric_point
 from pe_lab.runs.analysis_spec import (
     SUMMARIES,
     AnalysisSpec,
+    Claim,
     Contrast,
     Extrapolation,
     Figure,
     Literature,
     MetricSpec,
+    Reproduction,
     TableSpec,
 )
 from pe_lab.runs.errors import UserError, unknown
@@ -44,6 +46,7 @@ def from_dict(values: object) -> AnalysisSpec:
         oracle=_text("analysis()['oracle']", settings.get("oracle", "")),
         tables=tuple(tables),
         literature=tuple(map(_literature, literature)),
+        reproduction=_reproduction(settings.get("reproduction", {})),
     )
     summaries = {metric.show for table in tables for metric in table.metrics}
     if "best" in summaries and not spec.oracle:
@@ -251,6 +254,38 @@ def _literature(values: object) -> Literature:
             raise UserError(f"{where} must hold numbers, got {value!r}.")
         figures.append(Figure(_text(f"{where}: a variant", variant), metric, float(value)))
     return Literature(source, tuple(figures))
+
+
+def _reproduction(values: object) -> Reproduction:
+    where = "analysis()['reproduction']"
+    if values == {}:
+        return Reproduction()
+    settings = _dict(where, values, _field_names(Reproduction))
+    paper = _text(f"{where}['paper']", settings.get("paper", ""))
+    if not paper:
+        raise UserError(f"{where}: claims need a paper: paper='Press et al. 2021'.")
+    is_authors_size = _flag(where, "is_authors_size", settings.get("is_authors_size", False))
+    claims = _items(f"{where}['claims']", settings.get("claims", ()))
+    return Reproduction(paper, is_authors_size, tuple(map(_claim, claims)))
+
+
+def _claim(values: object) -> Claim:
+    where = "analysis()['reproduction']['claims']"
+    settings = _dict(where, values, ("text", "a", "b", "figures", *POINT_KEYS))
+    text, a, b = (_text(where, settings.get(key, "")) for key in ("text", "a", "b"))
+    figures = _items(f"{where}: figures", settings.get("figures", ()))
+    numbers = [figure for figure in figures if isinstance(figure, int | float)]
+    if not text or not a or a == b:
+        raise UserError(
+            f"{where}: a claim has a text and names two variants, or one, got {values!r}."
+        )
+    if len(numbers) != len(figures) or len(numbers) not in ((0, 2) if b else (1,)):
+        raise UserError(
+            f"{where}: figures are the numbers of the named variants, as in (0.9, 0.2), got "
+            f"{figures!r}."
+        )
+    point = metric_point(where, settings) if settings.keys() & set(POINT_KEYS) else None
+    return Claim(text, a, b, point, tuple(map(float, numbers)))
 
 
 def _field_names(cls: type) -> set[str]:

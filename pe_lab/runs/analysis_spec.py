@@ -32,6 +32,15 @@ A config states it in `analysis()`, as plain values:
                     figures=(("rope", 32, 0.41), ("rope", (17, 32), 0.62)),
                 ),
             ),
+            # What a paper claims about them; results/reproduction.py has the rule of verdicts.
+            reproduction=dict(
+                paper="Doe 2024",
+                is_authors_size=False,
+                claims=(
+                    dict(text="RoPE extends further than ALiBi.", a="rope", b="alibi", at=2,
+                         figures=(0.41, 0.12)),
+                ),
+            ),
         )
 
 `read_analysis_spec.from_dict` checks the values and returns an `AnalysisSpec`. The sweep writes
@@ -145,6 +154,29 @@ class Literature:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A claim of a paper: a is better than b at a point, or a has a figure there.
+
+    Two labels name every pair of variants, as in a contrast.
+    """
+
+    text: str
+    a: str
+    b: str = ""  # "" if the claim is the figure of a alone
+    point: MetricPoint | None = None  # None: the point of extrapolation
+    figures: tuple[float, ...] = ()  # the paper's numbers of a and b; () if none was read
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The claims of a paper that a study tests."""
+
+    paper: str = ""
+    is_authors_size: bool = False  # models, lengths and number of steps are those of the paper
+    claims: tuple[Claim, ...] = ()
+
+
+@dataclass(frozen=True)
 class TableSpec:
     """A table of the study. Its dimensions are axes of the sweep or names in `DIMENSIONS`."""
 
@@ -180,6 +212,7 @@ class AnalysisSpec:
     oracle: str = ""
     tables: tuple[TableSpec, ...] = ()
     literature: tuple[Literature, ...] = ()
+    reproduction: Reproduction = Reproduction()
 
 
 def parts(name: str) -> list[str]:

@@ -36,6 +36,10 @@ def check(
         for label in (*parts(contrast.a), *parts(contrast.b)):
             if label not in known_labels:
                 raise unknown("The sweep (analysis: contrasts)", label, known_labels)
+    for claim in spec.reproduction.claims:
+        for label in (*parts(claim.a), *(parts(claim.b) if claim.b else ())):
+            if label not in known_labels:
+                raise unknown("The sweep (analysis: reproduction)", label, known_labels)
     for literature in spec.literature:
         for figure in literature.figures:
             for label in parts(figure.variant):

@@ -1,0 +1,141 @@
+"""Verdicts on the claims of a paper: the rule by hand, and outcomes of records."""
+
+import importlib
+
+import pytest
+
+from pe_lab.results import read_analysis_spec, reproduction
+from pe_lab.results.statistics import Interval
+from pe_lab.runs import check_analysis_spec
+from pe_lab.runs.errors import UserError
+from tests.results.test_compare import study
+
+ABOVE, AROUND, BELOW = Interval(0.2, 0.4, "t"), Interval(-0.1, 0.4, "t"), Interval(-0.4, -0.2, "t")
+
+
+@pytest.mark.parametrize(
+    ("difference", "interval", "is_solved", "is_authors_size", "theirs", "expected"),
+    [
+        (0.3, ABOVE, True, True, 0.35, "holds at the authors' size"),
+        (0.3, ABOVE, True, True, 0.41, "undecided"),  # the size of the difference is another one
+        (0.3, ABOVE, True, True, None, "undecided"),  # no figure was read
+        (0.3, ABOVE, True, False, 0.35, "holds, scaled"),
+        (0.3, ABOVE, True, False, None, "holds, scaled"),
+        (-0.3, BELOW, True, False, 0.35, "does not hold"),
+        (-0.3, BELOW, True, True, -0.35, "does not hold"),
+        (0.15, AROUND, True, False, 0.35, "undecided"),
+        (0.3, ABOVE, False, False, 0.35, "undecided"),
+        (-0.3, BELOW, False, False, 0.35, "undecided"),
+        (0.3, None, True, False, 0.35, "undecided"),
+    ],
+)
+def test_the_rule_by_hand(difference, interval, is_solved, is_authors_size, theirs, expected):
+    found = reproduction.verdict(
+        difference, interval, is_solved=is_solved, is_authors_size=is_authors_size, theirs=theirs
+    )
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_solved", "expected"),
+    [
+        (0.85, 0.99, True, "holds at the authors' size"),
+        (0.75, 0.95, True, "undecided"),
+        (0.30, 0.79, True, "does not hold"),
+        (0.85, 0.95, False, "undecided"),
+    ],
+)
+def test_the_rule_of_a_figure_by_hand(low, high, is_solved, expected):
+    interval = Interval(low, high, "t")
+    assert reproduction.verdict_on_figure(interval, 0.9, is_solved=is_solved) == expected
+
+
+def claims(*of, **more):
+    return {"reproduction": {"paper": "Doe 2024", "claims": [*of], **more}}
+
+
+def claim(a="rope", b="alibi", **more):
+    return {"text": f"{a} extends further than {b}.", "a": a, "b": b, **more}
+
+
+ROPE, ALIBI = [0.90, 0.91, 0.92, 0.91, 0.90], [0.50, 0.52, 0.51, 0.50, 0.49]
+
+
+def test_an_outcome_has_our_means_and_the_verdict(tmp_path):
+    spec = claims(claim(figures=(0.8, 0.3)), claim("alibi", "rope"))
+    found = study(tmp_path, {"rope": ROPE, "alibi": ALIBI}, **spec)
+    holds, does_not = reproduction.outcomes(found)
+    assert (holds.a, holds.b, holds.seeds, holds.solved) == ("rope", "alibi", 5, (5, 5))
+    assert holds.means == pytest.approx((0.908, 0.504))
+    assert holds.difference == pytest.approx(0.404)
+    assert (holds.theirs, holds.verdict) == ((0.8, 0.3), "holds, scaled")
+    assert does_not.verdict == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("figures", "verdict"),
+    [((0.8, 0.3), "holds at the authors' size"), ((0.9, 0.1), "undecided")],
+)
+def test_at_the_authors_size_the_difference_counts_too(tmp_path, figures, verdict):
+    spec = claims(claim(figures=figures), is_authors_size=True)
+    found = study(tmp_path, {"rope": ROPE, "alibi": ALIBI}, **spec)
+    assert [outcome.verdict for outcome in reproduction.outcomes(found)] == [verdict]
+
+
+def test_a_claim_beyond_training_needs_five_solved_seeds_of_both(tmp_path):
+    """Within the training lengths the claim may be about solving itself."""
+    unsolved = ([0.5] * 6, {"validation": {4: 0.3}})
+    spec = claims(claim(), claim(at=1))
+    found = study(tmp_path, {"rope": [0.9] * 6, "alibi": unsolved}, **spec)
+    beyond, within = reproduction.outcomes(found)
+    assert (beyond.verdict, beyond.solved) == ("undecided", (6, 0))
+    assert "did not solve" in beyond.reason
+    assert within.seeds == 6
+
+
+def test_a_claim_about_one_variant_is_a_figure(tmp_path):
+    spec = claims(claim(b="", figures=(0.95,)), is_authors_size=True)
+    (outcome,) = reproduction.outcomes(study(tmp_path, {"rope": ROPE, "alibi": ALIBI}, **spec))
+    assert outcome.verdict == "holds at the authors' size"
+    assert outcome.means == pytest.approx((0.908,))
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ({"claims": [claim()]}, "claims need a paper"),
+        ({"paper": "Doe 2024", "claims": [{"a": "rope", "b": "alibi"}]}, "a claim has a text"),
+        ({"paper": "Doe 2024", "claims": [claim(b="rope")]}, "names two variants"),
+        ({"paper": "Doe 2024", "claims": [claim(figures=(0.9,))]}, "figures are the numbers"),
+        ({"paper": "Doe 2024", "claims": [claim(b="")]}, "figures are the numbers"),
+        ({"paper": "Doe 2024", "claim": []}, "Did you mean 'claims'"),
+        ({"paper": "Doe 2024", "is_authors_size": 1}, "is True or False"),
+    ],
+)
+def test_bad_claims_are_refused_with_one_sentence(values, error):
+    with pytest.raises(UserError, match=error):
+        read_analysis_spec.from_dict({"reproduction": values})
+
+
+@pytest.mark.parametrize(
+    ("name", "forms"),
+    [
+        ("huang8", ({}, {"scaled": True})),
+        ("huang25", ({}, {"scaled": True}, {"literature": True})),
+        ("kazemnejad10", ({}, {"scaled": True})),
+        ("coupling7", ({}, {"scaled": True})),
+        ("abacus4", ({}, {"scaled": True})),
+        ("jelassi3", ({}, {"scaled": True})),
+        ("lm_extrapolation", ({}, {"scaled": True})),
+    ],
+)
+def test_claims_of_the_papers_name_variants_of_their_sweep(name, forms):
+    module = importlib.import_module(f"configs.papers.{name}")
+    for form in forms:
+        spec = read_analysis_spec.from_dict(module.analysis(**form))
+        labels = [
+            {path: choice.label for path, choice in point.items() if path != "seed"}
+            for point in module.sweep(**form)
+        ]
+        check_analysis_spec.check(spec, labels)
+        assert spec.reproduction.claims
