@@ -1,16 +1,16 @@
 """Pages of the reference: commands from --help, settings from the base config, the API."""
 
-import ast
 import contextlib
-import dataclasses
 import inspect
 import io
 import re
+import typing
 import unittest.mock
-from typing import Any
+from typing import Any, Literal, get_type_hints
 
 from docs.build import markdown
 from pe_lab import cli
+from pe_lab.runs.declarations import Setting, declared_settings
 from pe_lab.studies import base
 
 # Title of a page -> its modules. Every other module is documented in its file alone.
@@ -71,74 +71,27 @@ def _printed(*arguments: str) -> str:
 
 def _settings() -> str:
     """Return the page of all settings, a table for each group."""
-    sections: dict[str, list[list[str]]] = {}
-    for setting in settings():
-        cells = [f"`{setting.name}`", f"`{setting.default!r}`", _markdown(setting.comment)]
-        sections.setdefault(setting.group, []).append(cells)
     parts = ["# Settings", inspect.cleandoc(base.__doc__ or "")]
-    for group, rows in sections.items():
+    for group, cls in base.groups().items():
+        hints = get_type_hints(cls)
+        settings = declared_settings(cls)
+        if not group:
+            settings["launcher"] = base.LAUNCHER
+        rows = [["setting", "default", "values", "meaning"]]
+        for name, declared in settings.items():
+            values = _values(hints.get(name), declared)
+            rows.append(
+                [f"`{name}`", f"`{declared.default!r}`", values, _markdown(declared.meaning)]
+            )
         parts.append(f"## config{'.' if group else ''}{group}")
-        parts.append(markdown.table([["setting", "default", "meaning"], *rows]))
+        parts.append(markdown.table(rows))
     return "\n\n".join(parts) + "\n"
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """A setting of the base config with its default, and the comment above its line."""
-
-    group: str
-    name: str
-    default: Any
-    comment: str
-
-
-def settings() -> list[Setting]:
-    """Return all settings in the order of the base config."""
-    source = inspect.getsource(base)
-    lines = source.splitlines()
-    functions: dict[str, Any] = {
-        node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)
-    }
-    values = base.get_config().to_dict()
-    found = []
-    for statement in functions["get_config"].body:
-        name = getattr(getattr(statement, "targets", [None])[0], "attr", None)
-        if name is None:  # no assignment to an attribute of the config
-            continue
-        group = functions.get(_called(statement.value))
-        if group is None:
-            found.append(Setting("", name, values[name], _comment(lines, statement.lineno)))
-            continue
-        for keyword in _keywords(functions, group):
-            default = values[name][keyword.arg]
-            found.append(Setting(name, keyword.arg, default, _comment(lines, keyword.lineno)))
-    return found
-
-
-def _called(call: Any) -> str:
-    """Return the name of the function of a call, "" for another expression."""
-    return str(getattr(getattr(call, "func", None), "id", ""))
-
-
-def _keywords(functions: dict[str, Any], function: Any) -> list[Any]:
-    """Return the keywords of the dict that a function returns, and of those inside it."""
-    keywords = []
-    for keyword in function.body[-1].value.keywords:
-        if keyword.arg is None:  # **_optimizer()
-            keywords += _keywords(functions, functions[_called(keyword.value)])
-        else:
-            keywords.append(keyword)
-    return keywords
-
-
-def _comment(lines: list[str], number: int) -> str:
-    """Return the comment above a line, which is counted from 1."""
-    comment: list[str] = []
-    for line in reversed(lines[: number - 1]):
-        if not line.strip().startswith("#"):
-            break
-        comment.insert(0, line.strip().lstrip("# "))
-    return " ".join(comment)
+def _values(hint: Any, declared: Setting) -> str:
+    """Return the choices or the bounds of a setting; "" if its type says everything."""
+    choices = typing.get_args(hint) if typing.get_origin(hint) is Literal else ()
+    return ", ".join(f"`{choice}`" for choice in choices) or declared.bounds
 
 
 def _markdown(text: str) -> str:

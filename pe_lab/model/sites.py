@@ -16,8 +16,9 @@ from jaxtyping import Array, Bool, Key
 
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.runs import plugins
+from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.settings import Encoding, Model
+from pe_lab.runs.settings import Model
 
 
 @dataclasses.dataclass(frozen=True)

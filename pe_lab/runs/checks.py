@@ -1,46 +1,13 @@
-"""The ranges of a run's settings, and how settings must agree with each other.
+"""How the settings of a run must agree with each other. Their ranges are in settings.py.
 
 Each check raises a UserError with one sentence that names the setting as a config does.
 """
 
+from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import Override, Run
-from pe_lab.runs.settings import STACKS, Encoding
+from pe_lab.runs.settings import STACKS
 
-_AT_LEAST_ONE = (
-    "model.width",
-    "model.num_layers",
-    "model.num_heads",
-    "model.num_loops",
-    "model.sliding_window",
-    "model.convolution_width",
-    "train.steps",
-    "train.batch_size",
-    "train.min_length",
-    "train.min_loops",
-    "train.num_examples",
-    "evaluate.num_examples",
-    "evaluate.batch_size",
-    "evaluate.curve_every",
-    "evaluate.curve_examples",
-    "execution.chunk_steps",
-    "execution.max_members",
-    "execution.batch_devices",
-    "layout.examples_per_context",
-)
-# As many as the deepest published transformer has (DeepNet, https://arxiv.org/abs/2203.00555).
-# Every layer is built and compiled by itself: a plan of 100 layers takes a quarter of a minute.
-_MOST_LAYERS = 1000
-_ABOVE_ZERO = ("train.learning_rate", "train.clip_norm", "train.epsilon", "execution.time_limit")
-_AT_LEAST_ZERO = (
-    "model.feedforward_width",
-    "train.extra_steps",
-    "train.warmup_steps",
-    "train.final_rate_fraction",
-    "train.weight_decay",
-    "train.encoding_rate_factor",
-    "train.encoding_weight_decay",
-)
 # Settings of attention, with the value at which they change nothing.
 _WITHOUT_ATTENTION = {
     "qk_norm": False,
@@ -54,16 +21,15 @@ _WITHOUT_ATTENTION = {
     "head_output_norm": False,
     "learned_sinks": False,
 }
-_BELOW_ONE = ("model.dropout", "train.beta1", "train.beta2")
 
 
 def check(run: Run) -> None:
-    """Check every setting of a run that is resolved.
+    """Check that the settings of a resolved run agree with each other.
 
     Raises:
-      UserError: a value is out of range, or two values do not fit each other.
+      UserError: two values do not fit each other.
     """
-    _check_ranges(run)
+    check_seeds(run)
     _check_model(run)
     _check_mixer(run)
     _check_neighbors(run)
@@ -72,12 +38,6 @@ def check(run: Run) -> None:
     check_encodings(run)
     for override in run.evaluate.overrides:
         check_encodings(override.apply(run))
-
-
-def _setting(run: Run, path: str) -> int | float | None:
-    """Return the value of a path such as "train.steps"."""
-    group, name = path.split(".")
-    return getattr(getattr(run, group), name)
 
 
 def check_seeds(run: Run) -> None:
@@ -91,31 +51,7 @@ def check_seeds(run: Run) -> None:
             raise UserError(f"config.{name} must be from 0 to {2**31 - 1}, got {seed}.")
 
 
-def _check_ranges(run: Run) -> None:
-    check_seeds(run)
-    for path in _AT_LEAST_ONE:
-        value = _setting(run, path)
-        if value is not None and value < 1:
-            raise UserError(f"config.{path} must be at least 1, got {value}.")
-    for path in _ABOVE_ZERO:
-        value = _setting(run, path)
-        if value is not None and value <= 0:
-            raise UserError(f"config.{path} must be more than 0, got {value}.")
-    for path in _AT_LEAST_ZERO:
-        value = _setting(run, path)
-        if value is not None and value < 0:
-            raise UserError(f"config.{path} must be at least 0, got {value}.")
-    for path in _BELOW_ONE:
-        value = _setting(run, path)
-        if value is not None and not 0 <= value < 1:
-            raise UserError(f"config.{path} must be in [0, 1), got {value}.")
-
-
 def _check_model(run: Run) -> None:
-    if run.model.num_layers > _MOST_LAYERS:
-        raise UserError(
-            f"config.model.num_layers must be at most {_MOST_LAYERS}, got {run.model.num_layers}."
-        )
     width, num_heads = run.model.width, run.model.num_heads
     if width % num_heads:
         raise UserError(f"config.model.num_heads must divide the width {width}, got {num_heads}.")
@@ -231,16 +167,12 @@ def check_override(override: Override, run: Run) -> None:
     """Check the values of an evaluation override of a run.
 
     Raises:
-      UserError: a value is out of range, or does not fit the trained model.
+      UserError: a value does not fit the trained model.
     """
     if override.task is not None and run.evaluate.frozen is not None:
         raise UserError(
             f"config.evaluate.frozen holds examples of the trained task, so the evaluation "
             f"override {override.label!r} cannot change the task."
-        )
-    if override.num_loops is not None and override.num_loops < 1:
-        raise UserError(
-            f"An evaluation override's num_loops must be at least 1, got {override.num_loops}."
         )
     trained, changed = run.model.logit_temperature, override.logit_temperature
     if changed not in (None, trained) and "ssmax" in (trained, changed):

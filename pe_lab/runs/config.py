@@ -1,30 +1,24 @@
 """The only reader of a user's config: from the values of a ConfigDict to a checked `Run`.
 
-pe_lab/studies/base.py states every setting once, so nothing has a default here. The arguments of
-plugins have their defaults in their classes, next to their citation. They are resolved into the
-run, so a record is complete.
+settings.py declares every setting once. A config must hold them all: pe_lab/studies/base.py gives
+their defaults. The arguments of plugins have their defaults in their classes, next to their
+citation. They are resolved into the run, so a record is complete.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_type_hints
 
-from pe_lab.runs import override_specs, plugin_specs, plugins, typed_values
+from pe_lab.runs import declarations, override_specs, plugin_specs, plugins, typed_values
 from pe_lab.runs.checks import check, check_seeds
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.plugins import Plugin
 from pe_lab.runs.record_schema import JsonObject
-from pe_lab.runs.run import Run
+from pe_lab.runs.run import DERIVED, Run
 from pe_lab.runs.settings import InitFrom
 
 _NUM_VALIDATED = 8  # validation lengths by default
-# The family of each plugin, by its place in a config.
-_FAMILIES = {
-    "config.task": "tasks",
-    "config.positions": "positions",
-    "config.train.lengths": "training.lengths",
-}
-_DERIVED = {"evaluated_task"}  # fields of a run that no config holds
 
 
 def from_dict(values: JsonObject) -> Run:
@@ -38,11 +32,11 @@ def from_dict(values: JsonObject) -> Run:
         type or out of range.
     """
     # The launcher of a run's process is no setting of the run.
-    values = {k: v for k, v in values.items() if k not in _DERIVED and k != "launcher"}
+    values = {k: v for k, v in values.items() if k not in DERIVED and k != "launcher"}
     if values.get("data_seed") is None:
         values["data_seed"] = values.get("seed")
     values = _with_validation_lengths(values)
-    settings = _fields(Run, values, "config")
+    settings = _group(Run, values, "config")
     task, evaluate = settings["task"], settings["evaluate"]
     _check_attributes(task, evaluate.attributes)
     run = Run(**settings, evaluated_task=plugin_specs.evaluated_task(task, evaluate.exact_operands))
@@ -100,36 +94,50 @@ def validation_lengths(min_length: int, max_length: int) -> tuple[int, ...]:
     return tuple(min_length + i * distance // max(last, 1) for i in range(last + 1))
 
 
-def _fields(cls: type, values: Any, path: str) -> dict[str, Any]:
-    """Return the fields of a dataclass from a mapping, with keys and types checked."""
-    hints = {name: hint for name, hint in get_type_hints(cls).items() if name not in _DERIVED}
+def _group(cls: type, values: Any, path: str) -> dict[str, Any]:
+    """Return the fields of a dataclass from a mapping that holds them all, checked."""
+    hints = {name: hint for name, hint in get_type_hints(cls).items() if name not in DERIVED}
     if not isinstance(values, Mapping):
         raise UserError(f"{path} must hold {', '.join(hints)}, got {values!r}.")
-    for key in values:
-        if key not in hints:
-            raise unknown(path, str(key), hints)
+    declarations.check_keys(path, values, hints)
     missing = sorted(hints.keys() - values.keys())
     if missing:
         group = path.removeprefix("config")
         advice = f" Change single keys with c{group}.update(...)." if group else ""
         raise UserError(
-            f"{path}.{missing[0]} is missing: pe_lab/studies/base.py states every key.{advice}"
+            f"{path}.{missing[0]} is missing: pe_lab/runs/settings.py states every key.{advice}"
         )
-    return {key: _value(hint, values[key], f"{path}.{key}") for key, hint in hints.items()}
+    readers = dict(_READERS)
+    for name, hint in hints.items():
+        inner = f"{path}.{name}"
+        if dataclasses.is_dataclass(hint) and inner not in readers:
+            readers[inner] = functools.partial(_inner_group, hint, path=inner)
+    return declarations.read(cls, values, f"{path}.{{}}".format, readers)
 
 
-def _value(hint: Any, value: Any, path: str) -> Any:
-    """Return one checked value of a config."""
-    if hint is Plugin:
-        return plugins.resolve(_FAMILIES[path], value)
-    if path == "config.model.encodings":
-        return plugin_specs.encodings(value)
-    if path == "config.evaluate.overrides":
-        if not isinstance(value, list | tuple):
-            raise UserError(f"{path} is a tuple of {override_specs.EXAMPLE}, got {value!r}.")
-        return ()  # from_dict resolves them against the run
-    if path == "config.init_from":
-        return None if value is None else InitFrom(**_fields(InitFrom, value, path))
-    if dataclasses.is_dataclass(hint):
-        return hint(**_fields(hint, value, path))  # type: ignore[arg-type, operator]
-    return typed_values.checked(value, hint, path)
+def _inner_group(cls: Any, values: Any, path: str) -> object:
+    return cls(**_group(cls, values, path))
+
+
+def _init_from(values: Any) -> InitFrom | None:
+    return None if values is None else InitFrom(**_group(InitFrom, values, "config.init_from"))
+
+
+def _overrides(specs: Any) -> tuple[()]:
+    """Check that they are several. `from_dict` resolves them against the run."""
+    if not isinstance(specs, list | tuple):
+        raise UserError(
+            f"config.evaluate.overrides is a tuple of {override_specs.EXAMPLE}, got {specs!r}."
+        )
+    return ()
+
+
+# Readers of what is more than a plain value, by its place in a config.
+_READERS: dict[str, Callable[[Any], object]] = {
+    "config.task": functools.partial(plugins.resolve, "tasks"),
+    "config.positions": functools.partial(plugins.resolve, "positions"),
+    "config.train.lengths": functools.partial(plugins.resolve, "training.lengths"),
+    "config.model.encodings": plugin_specs.encodings,
+    "config.evaluate.overrides": _overrides,
+    "config.init_from": _init_from,
+}

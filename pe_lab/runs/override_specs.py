@@ -1,11 +1,12 @@
 """Specs of evaluation overrides: replacements of parts of a run when it is evaluated."""
 
 from collections.abc import Mapping
-from typing import Any, get_type_hints
+from typing import Any
 
-from pe_lab.runs import plugin_specs, plugins, typed_values
+from pe_lab.runs import plugin_specs, plugins
 from pe_lab.runs.checks import check_override
-from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.declarations import check_keys, read
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import argument_label, label
 from pe_lab.runs.plugins import Plugin
 from pe_lab.runs.record_schema import JsonObject
@@ -13,7 +14,9 @@ from pe_lab.runs.run import Override, Run
 from pe_lab.runs.settings import Model
 
 # The keys of an evaluation override, in the order of its label.
-_OVERRIDABLE = ("encodings", "positions", "task", "num_loops", "logit_temperature")
+_OF_MODEL = ("num_loops", "logit_temperature")
+_OVERRIDABLE = ("encodings", "positions", "task", *_OF_MODEL)
+_OF_RECORDS = ("label", "axes", "evaluated_task", "is_complete")
 EXAMPLE = "dict(positions=..., encodings=..., task=..., num_loops=...)"
 
 
@@ -30,10 +33,9 @@ def override(spec: Any, run: Run) -> Override:
     """
     parts = {}
     if isinstance(spec, Mapping):
-        for key in spec:
-            # A record holds `evaluated_task`, which follows from the task.
-            if key not in ("label", "axes", "evaluated_task", "is_complete", *_OVERRIDABLE):
-                raise unknown("An evaluation override", str(key), _OVERRIDABLE)
+        # A record holds `evaluated_task`, which follows from the task, and the marks of a record.
+        names = [key for key in spec if key not in _OF_RECORDS]
+        check_keys("An evaluation override", names, _OVERRIDABLE)
         parts = {name: spec[name] for name in _OVERRIDABLE if spec.get(name) is not None}
     if not parts:
         raise UserError(f"An evaluation override is given as {EXAMPLE}, got {spec!r}.")
@@ -50,6 +52,8 @@ def override(spec: Any, run: Run) -> Override:
         task = _overridden_task(parts["task"], run)
         _check_vocabulary(task, run, named["task"])
         exact_task = plugin_specs.evaluated_task(task, run.evaluate.exact_operands)
+    settings = {key: parts[key] for key in _OF_MODEL if key in parts}
+    settings = read(Model, settings, "An evaluation override's {}".format)
     axes = spec.get("axes", ())
     if isinstance(axes, Mapping):  # as a config has them; a record has pairs
         axes = axes.items()
@@ -59,8 +63,7 @@ def override(spec: Any, run: Run) -> Override:
         encodings=replaced,
         task=task,
         evaluated_task=exact_task,
-        num_loops=_checked_setting(Model, "num_loops", parts),
-        logit_temperature=_checked_setting(Model, "logit_temperature", parts),
+        **settings,
         axes=tuple((str(axis), str(text)) for axis, text in axes),
     )
     check_override(result, run)
@@ -71,7 +74,7 @@ def _override_label(parts: JsonObject) -> str:
     """Return the label of an override: rope at shifted, operands=3."""
     plugin_labels = [label(parts[key]) for key in ("encodings", "positions") if key in parts]
     settings = dict(parts.get("task", {}))
-    settings |= {k: v for k, v in parts.items() if k in ("num_loops", "logit_temperature")}
+    settings |= {k: v for k, v in parts.items() if k in _OF_MODEL}
     words = [" at ".join(plugin_labels)] if plugin_labels else []
     words += [f"{k}={argument_label(v)}" for k, v in settings.items() if k != "name"]
     return ", ".join(words)
@@ -106,14 +109,6 @@ def _check_vocabulary(task: Plugin, run: Run, spec: JsonObject) -> None:
                 f"An evaluation override keeps the vocabulary that the model was trained with, and "
                 f"{_override_label({'task': spec})} changes the symbols of {task.name}."
             )
-
-
-def _checked_setting(group: type, name: str, values: JsonObject) -> Any:
-    """Return the checked value of a group's setting in an override; None if it is left out."""
-    if name not in values:
-        return None
-    hint = get_type_hints(group)[name]
-    return typed_values.checked(values[name], hint, f"An evaluation override's {name}")
 
 
 def _completed_parts(parts: JsonObject, run: Run) -> dict[str, Any]:

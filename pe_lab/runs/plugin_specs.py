@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pe_lab.runs import plugins, typed_values
+from pe_lab.runs.declarations import declared_settings, read
+from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import Plugin
-from pe_lab.runs.settings import Encoding
-
-# The keys of an encoding that say where it acts. All others are its class's arguments.
-_SITE_KEYS = ("layers", "share", "heads", "stacks", "axis", "positions")
 
 
 def evaluated_task(task: Plugin, exact_operands: str) -> Plugin:
@@ -38,40 +36,37 @@ def encodings(specs: Any) -> tuple[Encoding, ...]:
 def _encoding(spec: Any) -> Encoding:
     if not isinstance(spec, Mapping):
         raise UserError(f"One of the encodings is given as dict(name=..., ...), got {spec!r}.")
+    site_keys = declared_settings(Encoding)
     # A record holds `reads_positions`, which the class says.
-    arguments = {k: v for k, v in spec.items() if k not in (*_SITE_KEYS, "reads_positions")}
+    arguments = {k: v for k, v in spec.items() if k not in (*site_keys, "reads_positions")}
     plugin = plugins.resolve("encodings", arguments)
     name = plugin.name
     cls: Any = plugins.find("encodings", name)
-    site = {key: spec[key] for key in _SITE_KEYS if spec.get(key) is not None}
-    texts = tuple[str, ...] | None
-    stacks = typed_values.checked(site.pop("stacks", None), texts, f"{name}'s stacks")
-    axis = typed_values.checked(site.pop("axis", None), int | None, f"{name}'s axis")
-    if axis is not None and axis < 0:
-        raise UserError(f"{name}'s axis must be 0 or more, got {axis}.")
-    positions = site.pop("positions", None)
-    if isinstance(positions, str):  # as a label writes it: fire(positions=contiguous)
-        positions = dict(name=positions)
-    if positions is not None and not cls.requirements.reads_positions:
+    stated = {key: spec[key] for key in site_keys if spec.get(key) is not None}
+    if "positions" in stated and not cls.requirements.reads_positions:
         raise UserError(f"{name} reads no positions: it takes no positions.")
-    layers = share = heads = None
     if cls.requirements.site == "input":
-        if site:
-            raise UserError(f"{name} acts at the input: it takes no {sorted(site)[0]}.")
+        misplaced = stated.keys() & {"layers", "share", "heads"}
+        if misplaced:
+            raise UserError(f"{name} acts at the input: it takes no {min(misplaced)}.")
     else:
-        integers = tuple[int, ...] | None
-        layers = typed_values.checked(site.get("layers"), integers, f"{name}'s layers")
-        heads = typed_values.checked(site.get("heads"), integers, f"{name}'s heads")
-        default = not cls.requirements.per_layer
-        share = typed_values.checked(site.get("share", default), bool, f"{name}'s share")
+        stated.setdefault("share", not cls.requirements.per_layer)
+    readers = {
+        f"{name}'s positions": _own_scheme,
+        f"{name}'s share": lambda value: typed_values.checked(value, bool, f"{name}'s share"),
+    }
+    site = read(Encoding, stated, f"{name}'s {{}}".format, readers)
+    if site.get("axis") is not None and site["axis"] < 0:
+        raise UserError(f"{name}'s axis must be 0 or more, got {site['axis']}.")
     return Encoding(
         name=name,
         arguments=plugin.arguments,
-        layers=layers,
-        share=share,
-        heads=heads,
-        stacks=stacks,
-        axis=axis,
-        positions=None if positions is None else plugins.resolve("positions", positions),
+        **{key: site.get(key) for key in site_keys},
         reads_positions=cls.requirements.reads_positions,
     )
+
+
+def _own_scheme(spec: Any) -> Plugin:
+    if isinstance(spec, str):  # as a label writes it: fire(positions=contiguous)
+        spec = dict(name=spec)
+    return plugins.resolve("positions", spec)

@@ -21,6 +21,7 @@ from typing import Any
 
 from pe_lab.choices import parameters
 from pe_lab.runs import allowed_plugins, entry_points
+from pe_lab.runs.declarations import check_keys
 from pe_lab.runs.errors import UserError, line_in, one_line, unknown
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.typed_values import checked
@@ -208,9 +209,7 @@ def resolve(family: str, spec: object) -> Plugin:
     allowed_parameters = dict(parameters(cls))
     for key in CONTEXT[family]:
         allowed_parameters.pop(key, None)
-    for key in values:
-        if key not in allowed_parameters:
-            raise unknown(name, key, allowed_parameters)
+    check_keys(name, values, allowed_parameters)
     arguments = {}
     for key, parameter in allowed_parameters.items():
         value = values.get(key, parameter.default)

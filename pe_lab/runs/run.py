@@ -2,7 +2,7 @@
 
 A `Run` is made from a user's config by `config.from_dict`, which checks every value and imports
 the encodings, the position scheme and the task. `from_record` makes the same run from a record,
-checks nothing and imports nothing. pe_lab/studies/base.py says what each setting means.
+checks nothing and imports nothing. The groups of settings are in settings.py.
 """
 
 import dataclasses
@@ -16,21 +16,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints
 
 from pe_lab.runs import plugin_sources
+from pe_lab.runs.declarations import setting
+from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.older_records import ADDED_SETTINGS
 from pe_lab.runs.plugins import Plugin
 from pe_lab.runs.record_schema import JsonObject, MemberSettings
-from pe_lab.runs.settings import (
-    Checkpoints,
-    Encoding,
-    Execution,
-    InitFrom,
-    LayoutSettings,
-    Model,
-    Train,
-)
+from pe_lab.runs.settings import Checkpoints, Execution, InitFrom, LayoutSettings, Model, Train
 
 # The groups of settings that change neither the weights nor the run's id.
 _WITHOUT_EFFECT_ON_WEIGHTS = ("evaluate", "checkpoints", "execution", "evaluated_task")
+DERIVED = ("evaluated_task",)  # fields of a run that no config holds
 # The training lengths of runs from before there was a choice, whose ids do not name them.
 _UNIFORM = Plugin("uniform", ())
 
@@ -76,22 +71,50 @@ def _replaced(settings: Any, override: Override, names: Sequence[str]) -> Any:
     return dataclasses.replace(settings, **changes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Evaluate:
     """The measurements at the end of training, and during it."""
 
-    lengths: tuple[int, ...]
-    validation_lengths: tuple[int, ...]  # never None: a config's None is resolved
-    offsets: tuple[int, ...]
-    overrides: tuple[Override, ...]  # what a spec leaves open is as the run was trained
-    exact_operands: Literal["longest", "all", "none"]
-    num_examples: int
-    batch_size: int
-    curve_every: int
-    curve_lengths: tuple[int, ...]
-    curve_examples: int
-    frozen: str | None
-    attributes: tuple[str, ...] = ()  # records from before they existed have none
+    lengths: tuple[int, ...] = setting((8, 16, 24, 32), "Test lengths.")
+    # Never None: a config's None is resolved.
+    validation_lengths: tuple[int, ...] = setting(
+        None,
+        "Lengths up to max_length whose mean exact match decides whether a run is solved. None: "
+        "all trained lengths, or eight of them spread evenly if there are more.",
+    )
+    offsets: tuple[int, ...] = setting(
+        (0,), "Added to every position: positions that training did not show, at any length."
+    )
+    overrides: tuple[Override, ...] = setting(
+        (),
+        "Evaluations with dict(positions=…, encodings=…, task=dict(argument=…), num_loops=…, "
+        "logit_temperature=…) in place of the trained settings. grid.overrides in pe_lab/runs "
+        "makes every combination of values.",
+    )
+    exact_operands: Literal["longest", "all", "none"] = setting(
+        "longest",
+        'Operands that have exactly n digits at length n: the "longest" (one at least), "all", or '
+        '"none" (up to n digits, as in training). Tasks without operands are the same in all '
+        "three.",
+    )
+    attributes: tuple[str, ...] = setting(
+        (),
+        'Attributes of the task\'s examples, such as ("num_ones",), by whose values exact match '
+        "is measured too. docs/tasks.md lists those of each task.",
+        in_all_records=False,
+    )
+    num_examples: int = setting(512, "Examples for each length and offset.", at_least=1)
+    batch_size: int = setting(256, "Examples of a batch.", at_least=1)
+    curve_every: int = setting(
+        500,
+        "Steps between evaluations during training, at which the criterion is checked.",
+        at_least=1,
+    )
+    curve_lengths: tuple[int, ...] = setting((16, 32), "Lengths of these evaluations.")
+    curve_examples: int = setting(128, "Examples of each of these lengths.", at_least=1)
+    frozen: str | None = setting(
+        None, "A folder of `pe-lab freeze` with the examples. None: the same examples are drawn."
+    )
 
     @property
     def all_lengths(self) -> tuple[int, ...]:
@@ -99,21 +122,27 @@ class Evaluate:
         return (*self.lengths, *self.validation_lengths, *self.curve_lengths)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """One training and its evaluation."""
 
-    seed: int
-    data_seed: int
-    task: Plugin
+    seed: int = setting(0, "Seed of the initial weights.")
+    data_seed: int = setting(None, "Seed of batches, positions and dropout. None: the seed.")
+    task: Plugin = setting(
+        dict(name="copy"),
+        'A file of pe_lab/tasks, or "package.module:Class", with its arguments.',
+    )
+    positions: Plugin = setting(dict(name="contiguous"), "A file of pe_lab/positions.")
     layout: LayoutSettings
-    positions: Plugin
     model: Model
+    init_from: InitFrom | None = setting(
+        None,
+        'A run to start from: dict(study="exposure", select=dict(model=dict(encodings="rope"))).',
+    )
     train: Train
     evaluate: Evaluate
     checkpoints: Checkpoints
     execution: Execution
-    init_from: InitFrom | None
     # The task that evaluation draws from: `task` with exact operands. The class of the task says
     # how, so it is stored.
     evaluated_task: Plugin
@@ -131,9 +160,9 @@ class Run:
         content["model"]["encodings"] = [plain(e.settings()) for e in self.model.encodings]
         content["init_from"] = self.init_from and self.init_from.run_id
         for group in ("model", "train"):
-            for setting, before in ADDED_SETTINGS[group].items():
-                if content[group][setting] == before:
-                    del content[group][setting]
+            for name, before in ADDED_SETTINGS[group].items():
+                if content[group][name] == before:
+                    del content[group][name]
         has_criterion = self.train.criterion is not None
         if has_criterion:  # then the measurements of the curve decide when training ends
             evaluate = self.evaluate

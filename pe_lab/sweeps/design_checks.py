@@ -9,8 +9,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pe_lab.results import read_analysis_spec, significance, statistics
 from pe_lab.runs import analysis_spec, plugins
 from pe_lab.runs.analysis_spec import AnalysisSpec, Contrast, MetricPoint
+from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.run import Run
-from pe_lab.runs.settings import Encoding
 from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import SEEDS, Entry, Study
 from pe_lab.training import shifts

@@ -40,7 +40,7 @@ def links():
         ("../pe_lab/encodings/rope.py", "docs/encodings.md", "encodings", "encodings/rope.md"),
         ("../pe_lab/positions/pose.py", "docs/encodings.md", "encodings", "positions.md#pose"),
         ("../pe_lab/tasks/copy.py", "docs/tasks.md", "tasks", "tasks/copying.md#copy"),
-        ("../pe_lab/studies/base.py", "docs/models.md", "models", "reference/settings.md"),
+        ("../pe_lab/runs/settings.py", "docs/models.md", "models", "reference/settings.md"),
         ("../pe_lab/tasks", "docs/tasks.md", "tasks", "tasks.md"),
         (
             "../pe_lab/model/block.py",
@@ -258,18 +258,22 @@ def test_every_task_has_a_family():
     assert sorted(listed) == plugins.names("tasks")
 
 
-def test_every_setting_is_shown_with_its_default():
-    shown = {(s.group, s.name): s.default for s in reference_pages.settings()}
-    expected = {}
-    for name, value in base.get_config().to_dict().items():
-        if name in ("task", "positions", "launcher") or not isinstance(value, dict):
-            expected["", name] = value
-        else:
-            expected |= {(name, key): default for key, default in value.items()}
-    assert shown == expected
-    comments = {(s.group, s.name): s.comment for s in reference_pages.settings()}
-    assert comments["train", "clip_norm"] == "Global norm at which the gradient is clipped."
-    assert comments["train", "warmup_steps"] == ""
+def test_every_setting_is_shown_with_its_default_and_range():
+    page = reference_pages.pages()["reference/settings"]
+    defaults = base.get_config().to_dict()
+    for name, value in defaults.items():
+        is_group = isinstance(value, dict) and name not in ("task", "positions", "launcher")
+        settings = value if is_group else {name: value}
+        section = page.partition(f"## config.{name}\n" if is_group else "## config\n")[2]
+        rows = section.partition("\n## ")[0].splitlines()
+        for setting, default in settings.items():
+            (row,) = [row for row in rows if row.startswith(f"| `{setting}` |")]
+            assert row.startswith(f"| `{setting}` | `{default!r}` |")
+            assert row.rpartition(" | ")[2] != " |", f"{setting} has no meaning"
+    assert (
+        "| `clip_norm` | `1.0` | more than 0 | Global norm at which the gradient is clipped. |"
+    ) in page
+    assert "| `norm` | `'layer'` | `layer`, `rms` | LayerNorm or RMSNorm. |" in page
 
 
 def test_the_modules_of_the_api_exist():

@@ -407,7 +407,7 @@ def refused(module, *arguments):
         (
             dict(config="c.train = dict(steps=3)"),
             "--dry_run",
-            "config.train.batch_size is missing: pe_lab/studies/base.py states every key. Change single keys with c.train.update(...).",
+            "config.train.batch_size is missing: pe_lab/runs/settings.py states every key. Change single keys with c.train.update(...).",
         ),
         (
             dict(sweep="grid.product({'train.learning_rate': 1e-3})"),

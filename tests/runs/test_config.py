@@ -424,7 +424,7 @@ def test_no_key_may_be_missing(section):
     if section != "data_seed":
         with pytest.raises(
             UserError,
-            match=rf"config\.{section} is missing: pe_lab/studies/base\.py states every key",
+            match=rf"config\.{section} is missing: pe_lab/runs/settings\.py states every key",
         ):
             config.from_dict({k: v for k, v in whole.items() if k != section})
     inner = (
