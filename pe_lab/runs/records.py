@@ -1,7 +1,7 @@
 """The record of a run: one JSON file, written completely or not at all.
 
 A published study has its records in one compressed file, ARCHIVE, with one record per line. Every
-reader here accepts both.
+reader here accepts both. `python -m json.tool` prints the one line of a file with indents.
 
     record = {
       "schema_version": 8, "digest": ...,        # sha256 of everything else
@@ -19,6 +19,7 @@ import io
 import itertools
 import json
 import math
+import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
@@ -29,10 +30,12 @@ from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.record_schema import JsonObject, Record
 
 ARCHIVE = "records.jsonl.gz"
-SCHEMA_VERSION, _OLDEST = 8, 2
+SCHEMA_VERSION, _OLDEST = 8, 6
+_READER_OF_OLDER = "pe_lab 0.1.0 reads 2 to 8"
 # Subtracted from thresholds, because the floating-point mean of three times 0.99 is below 0.99.
 ROUNDING = 1e-9
 _KEYS = set(Record.__annotations__)
+_START_OF_LINE = re.compile(rb'\{"digest": "([0-9a-f]{64})", ')
 
 
 class Damaged(UserError):  # noqa: N818
@@ -70,12 +73,10 @@ def plain(name: str) -> str:
 def write(folder: Path, record: JsonObject) -> Path:
     """Write a record atomically into folder/records, with its digest."""
     complete = {**record, "schema_version": SCHEMA_VERSION}
-    complete["digest"] = digest(complete)
-    assert complete.keys() == _KEYS, (
-        f"a record has the keys {sorted(_KEYS ^ complete.keys())} too many or too few"
-    )
+    keys = complete.keys() | {"digest"}
+    assert keys == _KEYS, f"a record has the keys {sorted(_KEYS ^ keys)} too many or too few"
     path = path_of(folder, complete["run_id"])
-    write_json(path, complete)
+    files.write_text(path, _line(complete))
     return path
 
 
@@ -101,12 +102,13 @@ def _content(path: Path) -> bytes:
         raise UserError(f"{path} cannot be read ({one_line(e)}).") from e
 
 
-def _from_text(text: str | bytes, path: Path) -> Record:
+def _from_text(text: bytes, path: Path) -> Record:
     """Return the record of a JSON text that was read from a path."""
     try:
         record = files.object_of(text)
         version = record["schema_version"]
-        is_intact = record["digest"] == digest(record)
+        # The digest of a text in another form is that of the same content as `_line` writes it.
+        is_intact = _is_line(text) or record["digest"] == digest(record)
     except KeyError as e:
         raise _damaged(path, f"it has no key {e}") from e
     except (ValueError, TypeError) as e:
@@ -114,12 +116,10 @@ def _from_text(text: str | bytes, path: Path) -> Record:
     if version not in range(_OLDEST, SCHEMA_VERSION + 1):
         raise UserError(
             f"{path} has schema_version {version!r}; this pe_lab reads {_OLDEST} to "
-            f"{SCHEMA_VERSION}."
+            f"{SCHEMA_VERSION}, and {_READER_OF_OLDER}."
         )
     if not is_intact:
         raise _damaged(path, "its content does not match its digest")
-    if version < SCHEMA_VERSION:
-        record = older_records.rename_fields(record)
     missing, unknown = _KEYS - record.keys(), record.keys() - _KEYS
     if missing:
         raise _damaged(path, f"it should have the key {min(missing)!r}")
@@ -213,11 +213,8 @@ def archive(records: Iterable[JsonObject | Record]) -> bytes:
 
     The same records give the same bytes: the file holds no time and no name.
     """
-    # Reading adds settings that a record did not have, so its digest may be another.
-    complete = [{**record, "digest": digest(record)} for record in records]
-    ordered = sorted(complete, key=lambda record: record["run_id"])
-    lines = [json.dumps(record, separators=(",", ":"), allow_nan=False) for record in ordered]
-    content = "".join(line + "\n" for line in lines).encode()
+    ordered = sorted(records, key=lambda record: record["run_id"])
+    content = "".join(map(_line, ordered)).encode()
     return gzip.compress(content, compresslevel=9, mtime=0)
 
 
@@ -228,7 +225,7 @@ def _read_archive(path: Path) -> Iterator[Record]:
     content = io.BytesIO(_content(path))
     is_empty = True
     try:
-        with gzip.open(content, "rt", encoding="utf-8", newline="\n") as lines:
+        with gzip.open(content) as lines:
             for line in lines:
                 is_empty = False
                 yield _from_text(line, path)
@@ -259,9 +256,32 @@ def set_aside(path: Path) -> Path:
 
 def digest(record: JsonObject) -> str:
     """Return the sha256 of a record without its digest, as canonical JSON."""
+    return hashlib.sha256(_canonical(record).encode()).hexdigest()
+
+
+def _canonical(record: JsonObject) -> str:
     content = {key: value for key, value in record.items() if key != "digest"}
-    text = json.dumps(content, sort_keys=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return json.dumps(content, sort_keys=True, allow_nan=False)
+
+
+def _line(record: JsonObject) -> str:
+    """Return a record as one line of JSON: its digest, and then the text that it is the digest of.
+
+    A reader can hash these bytes. To write the content as JSON again would take as long as to read
+    it.
+    """
+    content = _canonical(record)
+    digest_of_content = hashlib.sha256(content.encode()).hexdigest()
+    return f'{{"digest": "{digest_of_content}", {content[1:]}\n'
+
+
+def _is_line(text: bytes) -> bool:
+    """Return whether a text is a line of `_line` that did not change."""
+    start = _START_OF_LINE.match(text)
+    if start is None:
+        return False
+    content = b"{" + text[start.end() :].removesuffix(b"\n")
+    return hashlib.sha256(content).hexdigest().encode() == start[1]
 
 
 def write_json(path: Path, content: object) -> None:

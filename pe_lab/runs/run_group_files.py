@@ -42,4 +42,4 @@ def unchecked_runs(file: Path) -> list[Run]:
 
 def _settings(file: Path) -> list[JsonObject]:
     content = json.loads(file.read_text(encoding="utf-8"))
-    return [older_records.upgrade_config(values) for values in content["runs"]]
+    return [older_records.with_added_settings(values) for values in content["runs"]]

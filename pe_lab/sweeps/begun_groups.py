@@ -76,9 +76,6 @@ def _members(folder: Path, group_id: str) -> Members:
     if not is_held and not _has_checkpoint(folder, group_id):
         return ()
     try:
-        run_ids = json.loads(file.read_text(encoding="utf-8")).get("run_ids")
-        if not run_ids:  # a file of an older version
-            run_ids = [run.run_id for run in run_group_files.unchecked_runs(file)]
-        return tuple(run_ids)
+        return tuple(json.loads(file.read_text(encoding="utf-8"))["run_ids"])
     except (OSError, ValueError, KeyError):
         return ()

@@ -5,9 +5,8 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.runs import locks, older_records, records, study_files, study_labels
+from pe_lab.runs import locks, records, study_files, study_labels
 from pe_lab.runs.record_schema import JsonObject, Record
-from pe_lab.runs.run import from_record
 from pe_lab.sweeps import changed_code
 
 STATES = ("done", "running", "failed", "left")
@@ -120,14 +119,10 @@ def _groups(folder: Path) -> list[_Group]:
     groups = []
     for file in sorted((folder / "groups").glob("*.json")):
         content = _json(file)
-        if not content:
+        if "run_ids" not in content:
             continue
-        run_ids = content.get("run_ids")
-        if not run_ids:  # a file of an older version
-            configs = [older_records.upgrade_config(run) for run in content["runs"]]
-            run_ids = [from_record(values).run_id for values in configs]
         group = _Group(
-            run_ids=tuple(run_ids),
+            run_ids=tuple(content["run_ids"]),
             steps=content["runs"][0]["train"]["steps"],
             running=locks.is_held(file.with_suffix(".lock")),
             progress=_json(folder / "progress" / file.name),

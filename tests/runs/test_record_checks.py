@@ -38,12 +38,3 @@ def test_another_form_is_damage_in_one_sentence(tmp_path, changes, reason):
     with pytest.raises(UserError) as error:
         records.read(path)
     assert f"is damaged ({reason})" in str(error.value)
-
-
-def test_a_version_in_quotes_is_shown_with_them(tmp_path):
-    path = written(tmp_path)
-    text = path.read_text()
-    version = f'"schema_version": {records.SCHEMA_VERSION}'
-    path.write_text(text.replace(version, f'"schema_version": "{records.SCHEMA_VERSION}"'))
-    with pytest.raises(UserError, match="has schema_version '8'; this pe_lab reads 2 to 8"):
-        records.read(path)

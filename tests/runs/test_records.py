@@ -176,95 +176,34 @@ def test_a_record_with_other_keys_is_refused_although_its_digest_is_right(tmp_pa
         records.read(path)
 
 
-def test_another_schema_version_is_refused(tmp_path):
-    path = records.write(tmp_path, record())
-    changed = {**records.read(path), "schema_version": 1}
-    path.write_text(json.dumps({**changed, "digest": records.digest(changed)}), encoding="utf-8")
-    with pytest.raises(UserError, match=r"has schema_version 1; this pe_lab reads 2 to 8\."):
-        records.read(path)
-
-
-OLD_SETTINGS = {
-    "task": {"name": "copy"},
-    "model": {"encodings": [{"name": "rope"}, {"name": "fox"}]},
-    "train": {"max_length": 8},
-    "evaluate": {
-        "lengths": [4, 8, 16],
-        "changes": [{"label": "bare", "positions": None, "encodings": [{"name": "nope"}]}],
-    },
-    "execution": {},
-    "checkpoints": {},
-}
-
-
-def old_names(record):
-    """The fields and row keys as records before version 6 named them."""
-    names = {"member": "replica", "chance_levels": "floors", "scale_ratio": "code_ratio"}
-    old = {names.get(key, key): value for key, value in record.items()}
-    old["rows"] = [
-        {"change" if key == "override" else key: value for key, value in row.items()}
-        for row in record["rows"]
-    ]
-    return old
-
-
-def of_version_2(tmp_path, **settings):
-    """A record as it was written before evaluations could be frozen."""
-    older = {
-        **old_names(record(config={"seed": 1, **OLD_SETTINGS, **settings})),
-        "schema_version": 2,
-    }
-    path = records.path_of(tmp_path, older["run_id"])
+def of_version(folder, version, **changes):
+    """The path of a record of a schema version."""
+    older = {**record(**changes), "schema_version": version}
+    path = records.path_of(folder, older["run_id"])
     records.write_json(path, {**older, "digest": records.digest(older)})
     return path
 
 
-def test_a_record_of_version_2_is_read_with_what_had_no_choice_then_and_stays_as_it_is(tmp_path):
-    path = of_version_2(tmp_path)
-    before = path.read_bytes()
+@pytest.mark.parametrize("version", [1, 2, 5, 9, "8"])
+def test_another_schema_version_is_refused(tmp_path, version):
+    words = (
+        rf"has schema_version {version!r}; this pe_lab reads 6 to 8, and pe_lab 0\.1\.0 reads "
+        r"2 to 8\.$"
+    )
+    with pytest.raises(UserError, match=words) as error:
+        records.read(of_version(tmp_path, version))
+    assert not isinstance(error.value, records.Damaged)
+
+
+def test_a_record_of_version_6_is_read_with_later_settings_and_stays_as_it_is(tmp_path):
+    values = tiny.run("rope").to_dict()
+    before = {key: value for key, value in values["model"].items() if key != "token_shift"}
+    path = of_version(tmp_path, 6, config={**values, "model": before})
+    content = path.read_bytes()
     found = records.read(path)
-    nope = {"name": "nope", "reads_positions": False}
-    now = {
-        "seed": 1,
-        "task": {"name": "copy"},
-        "evaluated_task": {"name": "copy"},
-        "model": {
-            "encodings": [
-                {"name": "rope", "reads_positions": True},
-                {"name": "fox", "reads_positions": False},
-            ],
-            "loop_injection": "none",
-            "scale_logits": True,
-            "shared_projections": "none",
-            "mixer": "attention",
-            "convolution_sites": [],
-            "convolution_width": 4,
-            "convolution_residual": True,
-            "token_shift": "none",
-            "output_gate": "none",
-            "head_output_norm": False,
-            "learned_sinks": False,
-        },
-        "train": {
-            "max_length": 8,
-            "exclude_held_out": False,
-            "lengths": {"name": "uniform"},
-            "min_loops": None,
-        },
-        "evaluate": {
-            "lengths": [4, 8, 16],
-            "overrides": [{"label": "bare", "positions": None, "encodings": [nope]}],
-            "frozen": None,
-            "exact_operands": "none",
-            "attributes": [],
-            "validation_lengths": [4, 8],
-        },
-        "execution": {"batch_devices": 1, "time_limit": None},
-        "checkpoints": {"keep_curve": False},
-    }
-    assert found == records.read(records.write(tmp_path / "new", record(config=now)))
-    assert found["digest"] == records.digest(found)
-    assert path.read_bytes() == before
+    assert found["config"] == values
+    assert found["schema_version"] == 8
+    assert path.read_bytes() == content
 
 
 def test_a_record_of_this_version_from_before_a_setting_is_read_with_it(tmp_path):
@@ -279,15 +218,6 @@ def test_a_record_of_this_version_from_before_a_setting_is_read_with_it(tmp_path
     records.write_archive(tmp_path / "published", [found])
     (again,) = records.read_all(tmp_path / "published").values()
     assert again["config"] == values
-
-
-def test_rows_before_version_6_have_no_digests_of_their_own(tmp_path):
-    older = {**old_names(record()), "schema_version": 5}
-    older["rows"] = [{k: v for k, v in row.items() if k != "sources"} for row in older["rows"]]
-    older["config"] = OLD_SETTINGS
-    path = records.path_of(tmp_path, older["run_id"])
-    records.write_json(path, {**older, "digest": records.digest(older)})
-    assert records.read(path)["rows"] == record()["rows"]
 
 
 @pytest.mark.parametrize(
@@ -305,15 +235,12 @@ def test_before_version_8_the_largest_position_had_shifts_that_relative_encoding
 ):
     specs = [{"name": name, "reads_positions": True} for name in encodings]
     config = {
-        **OLD_SETTINGS,
         "positions": {"name": "shifted", "max_shift": 32},
         "init_from": None,
         "model": {"encodings": specs},
         **changes,
     }
-    older = {**record(config=config, exposure={"max_position": 49}), "schema_version": 7}
-    path = records.path_of(tmp_path, older["run_id"])
-    records.write_json(path, {**older, "digest": records.digest(older)})
+    path = of_version(tmp_path, 7, config=config, exposure={"max_position": 49})
     assert records.read(path)["exposure"]["max_position"] == largest
 
 
@@ -324,13 +251,28 @@ def test_the_relative_encodings_of_older_records_declare_it(name):
     assert (declared.relative, declared.reads_positions, declared.num_axes) == (True, True, 1)
 
 
-def test_a_changed_value_in_a_record_of_version_2_is_refused_by_its_own_digest(tmp_path):
-    path = of_version_2(tmp_path)
-    path.write_text(
-        path.read_text(encoding="utf-8").replace('"value": 0.5', '"value": 0.6'), encoding="utf-8"
-    )
+def test_a_changed_value_in_a_record_of_version_6_is_refused_by_its_own_digest(tmp_path):
+    path = of_version(tmp_path, 6)
+    path.write_text(path.read_text().replace('"value": 0.5', '"value": 0.6'))
     with pytest.raises(UserError, match="its content does not match its digest"):
         records.read(path)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_record_in_another_form_is_read_by_the_digest_of_its_content(tmp_path, indent):
+    """Published archives, and records before the third edition, have other spaces and orders."""
+    path = records.write(tmp_path, record())
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(dict(reversed(content.items())), indent=indent))
+    assert records.read(path) == content
+
+
+def test_the_bytes_of_a_written_record_are_hashed_and_not_its_content(tmp_path, monkeypatch):
+    path = records.write(tmp_path, record())
+    records.write_archive(tmp_path / "published", [records.read(path)])
+    monkeypatch.setattr(records, "digest", None)
+    assert records.read(path)["run_id"] == record()["run_id"]
+    assert list(records.read_all(tmp_path / "published")) == [record()["run_id"]]
 
 
 def test_the_digest_is_of_the_content_and_not_of_its_order_or_of_itself():

@@ -1,7 +1,5 @@
 """Runs that have begun together stay together when a study grows."""
 
-import json
-
 import pytest
 
 from pe_lab.runs import grid, locks, records, run_group_files
@@ -35,16 +33,6 @@ def groups_of(folder, runs):
 
 def test_more_seeds_leave_an_interrupted_group_as_it_is(begun, tmp_path):
     more = expanded(tmp_path, 5).runs
-    ids = [run.run_id for run in more]
-    assert groups_of(tmp_path, more) == [ids[:2], ids[2:]]
-
-
-def test_a_group_file_of_an_older_version_names_its_runs_by_their_settings(begun, tmp_path):
-    file = run_group_files.path_of(tmp_path, begun.group_id)
-    content = json.loads(file.read_text())
-    del content["run_ids"]
-    records.write_json(file, content)
-    more = expanded(tmp_path, 3).runs
     ids = [run.run_id for run in more]
     assert groups_of(tmp_path, more) == [ids[:2], ids[2:]]
 

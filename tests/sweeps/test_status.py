@@ -101,15 +101,6 @@ def test_a_damaged_record_is_left_to_be_trained_again(folder):
     assert states(status.read(folder))[0] == ("left", "its record is damaged")
 
 
-def test_groups_of_an_older_sweep_say_no_run_ids(folder):
-    runs = [r.to_dict() for r in GROUP.runs]
-    for older in runs:  # nor what came later
-        del older["checkpoints"]["keep_curve"]
-    records.write_json(folder / "groups" / f"{GROUP.group_id}.json", {"runs": runs})
-    with locks.held(folder / "groups" / f"{GROUP.group_id}.lock"):
-        assert [s for s, _ in states(status.read(folder))] == ["done", "done", "running", "running"]
-
-
 def test_a_folder_without_a_study_is_refused(tmp_path):
     with pytest.raises(
         UserError, match=rf"^There is no study in {tmp_path}: {tmp_path}/study\.json is missing\.$"

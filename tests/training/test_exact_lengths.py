@@ -113,10 +113,10 @@ def test_a_record_of_a_task_that_was_exact_before_is_read_as_it_is(task):
     assert is_done(run, {run.run_id: older(run)})
 
 
-def test_a_record_of_version_5_has_the_older_meaning():
+def test_a_record_from_before_the_setting_has_the_older_meaning():
     settings = addition("longest").to_dict()
     del settings["evaluate"]["exact_operands"]
-    assert older_records.upgrade_config(settings)["evaluate"]["exact_operands"] == "none"
+    assert older_records.with_added_settings(settings)["evaluate"]["exact_operands"] == "none"
 
 
 @pytest.mark.full

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pe_lab.runs import plugins, records
+from pe_lab.runs import older_records, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import from_record
 from pe_lab.training import step
@@ -212,7 +212,7 @@ def test_records_before_version_7_have_uniform_lengths(tmp_path):
     one = tiny.run()
     settings = one.to_dict()
     del settings["train"]["lengths"]
-    assert from_record(records.older_records.upgrade_config(settings)) == one
+    assert from_record(older_records.with_added_settings(settings)) == one
 
 
 @pytest.mark.parametrize(
