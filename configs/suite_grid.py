@@ -155,15 +155,4 @@ def analysis(pilot=False):
             ("alibi(learn_slopes=True)", "alibi"),
         ),
         tuned=("train.learning_rate",),
-        tables=(
-            dict(
-                rows="model.encodings",
-                columns="task",
-                each="train.learning_rate",
-                title="At twice the training length",
-                metric=dict(name="exact_match", at=2, show="iqm"),
-            ),
-        )
-        if not pilot
-        else (),
     )

@@ -16,6 +16,7 @@ from pe_lab.results import (
     metrics,
     notes,
     selection,
+    setting_tables,
     significance,
     standard_tables,
     statistics,
@@ -54,6 +55,7 @@ def of(study: Study) -> list[Table]:
     if not study.has_text:
         tables.append(standard_tables.summary(chosen))
     if study.spec.tuned:
+        tables += setting_tables.tables(study)
         tables.append(standard_tables.tuning(chosen))
     if study.spec.contrasts:
         tables.append(contrast_tables.contrasts(with_grids))

@@ -1,0 +1,170 @@
+"""Tables of a study that trains every seed at every value of a tuned axis, such as a learning rate.
+
+A ranking at one value, whichever rule chose it, may be a ranking of values (setting_rules.py).
+These tables show what a variant does at most values, at its best one, and at the one that
+validation chooses, and what each rule of choice loses.
+"""
+
+from typing import Any
+
+import pandas as pd
+
+from pe_lab.results import run_scores, setting_rules
+from pe_lab.results.formats import DASH, Cell, Table, difference, number
+from pe_lab.results.run_scores import AREA, IN_DISTRIBUTION, LOSS
+from pe_lab.results.setting_rules import Runs, SettingRule
+from pe_lab.results.statistics import Interval
+from pe_lab.results.study import Study
+
+FEWEST_SEEDS = 4  # two halves of two seeds
+FEWEST_SETTINGS = 3
+_COLUMNS = ("reliably", "best", "validation", "area")
+
+
+def full_grid(study: Study) -> pd.DataFrame:
+    """Return the scores of the runs of all variants that have every seed at every setting.
+
+    Args:
+      study: before `selection.choose`.
+
+    Returns:
+      One row for each run (run_scores.of), with a column "name" of the labels without the tuned
+      axis. Empty if the study has another number of tuned axes than one, a text, or too few
+      settings or seeds.
+    """
+    if len(study.spec.tuned) != 1 or study.has_text:
+        return pd.DataFrame()
+    (setting,) = study.spec.tuned
+    runs = run_scores.of(study.numbers)
+    # An axis whose labels are all empty has no column.
+    others = [axis for axis in study.axes if axis != setting and axis in runs]
+    labels = runs[others].astype(str)
+    runs = runs.assign(name=[" · ".join(filter(None, row)) for row in labels.to_numpy()])
+    settings, seeds = runs[setting].nunique(), runs["seed"].nunique()
+    sizes = runs.groupby("name")["run_id"].transform("size")
+    complete = runs[sizes == settings * seeds]
+    if settings < FEWEST_SETTINGS or seeds < FEWEST_SEEDS:
+        return complete.iloc[:0]
+    return complete
+
+
+def tables(study: Study) -> list[Table]:
+    """Return both tables; none if no variant has every seed at every setting.
+
+    Args:
+      study: before `selection.choose`.
+    """
+    runs = full_grid(study)
+    multiple = study.spec.extrapolation.point.at
+    if runs.empty or multiple is None or run_scores.at(multiple) not in runs:
+        return []
+    (setting,) = study.spec.tuned
+    return [_by_setting(study, runs, setting, multiple), _rules(runs, setting, multiple)]
+
+
+def by_variant(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the three columns of each variant (run_scores.compare), and the area at its best.
+
+    Args:
+      runs: of `full_grid`.
+    """
+    (setting,) = study.spec.tuned
+    extrapolation = study.spec.extrapolation
+    table = run_scores.compare(
+        runs,
+        rows=["name"],
+        setting=setting,
+        multiple=extrapolation.point.at or 2,
+        threshold=extrapolation.threshold,
+    )
+    grid = Runs.of(runs, rows=["name"], setting=setting, columns=["solved", AREA])
+    rule = setting_rules.highest(AREA)
+    low, high = setting_rules.interval(grid, rule, AREA)
+    areas = setting_rules.scores(grid, rule, AREA)
+    return table.assign(area=areas, area_low=low, area_high=high)
+
+
+def _by_setting(study: Study, runs: pd.DataFrame, setting: str, multiple: float) -> Table:
+    label = _words(setting)
+    rows = []
+    for row in by_variant(study, runs).to_dict("records"):
+        counts = f"{row['extrapolates']}/{row['solved']}"
+        rows.append((Cell(row["name"]), Cell(counts), *(_cell(row, name) for name in _COLUMNS)))
+    longest = max(runs.columns[runs.columns.str.endswith("x")], key=lambda name: float(name[:-1]))
+    threshold = study.spec.extrapolation.threshold
+    caption = (
+        f"Every seed is trained at every {label}. *runs*: of the runs that solve the training "
+        f"lengths at any {label}, those that extrapolate, with an exact match of at least "
+        f"{threshold:g} at {multiple:g}×; *reliably* is their share. *best*: exact match at "
+        f"{multiple:g}× at the best {label}, which half of the seeds chooses and the other half "
+        "scores. *validation*: the same at the one with the lowest validation loss, where all that "
+        "every seed solves are equally good. *area*: mean exact match over the logarithm of the "
+        f"length from 1× to {longest[:-1]}×, at the best {label} for it."
+    )
+    notes = ("Intervals of these columns draw seeds anew, for all settings at once.",)
+    header = ("variant", "runs", *_COLUMNS)
+    return Table(f"At most, best and chosen {label}", caption, header, tuple(rows), notes)
+
+
+def _cell(row: dict[str, Any], column: str) -> Cell:
+    value, low, high = (row[column + end] for end in ("", "_low", "_high"))
+    if pd.isna(value):
+        return Cell(DASH)
+    text = f"{number(value)} [{number(low)}, {number(high)}]"
+    return Cell(text, value, low, high)
+
+
+def rules(runs: pd.DataFrame) -> list[SettingRule]:
+    """Return the rules that the test lengths between 1 and the scored one allow."""
+    found = [
+        setting_rules.lowest(LOSS, name="lowest mean loss"),
+        setting_rules.lowest(LOSS, logarithm=True, name="lowest mean log loss"),
+        setting_rules.highest(IN_DISTRIBUTION, name="highest exact match in validation"),
+    ]
+    for multiple in (1.125, 1.25, 1.5):
+        if run_scores.at(multiple) in runs:
+            name = f"highest exact match at {multiple:g}×"
+            found.append(setting_rules.highest(run_scores.at(multiple), name=name))
+    return [*found, setting_rules.middle_solved(), setting_rules.random_solved()]
+
+
+def regrets(runs: pd.DataFrame, setting: str, multiple: float) -> pd.DataFrame:
+    """Return the regret of each rule over all variants, and its difference from the first rule."""
+    chosen_by = rules(runs)
+    score = run_scores.at(multiple)
+    columns = list(dict.fromkeys(["solved", LOSS, IN_DISTRIBUTION, score]))
+    columns += [column for column in ("1.125x", "1.25x", "1.5x") if column in runs]
+    grid = Runs.of(runs, rows=["name"], setting=setting, columns=columns)
+    return setting_rules.regrets(grid, chosen_by, score)
+
+
+def _rules(runs: pd.DataFrame, setting: str, multiple: float) -> Table:
+    table = regrets(runs, setting, multiple).to_dict("records")
+    label = _words(setting)
+    num_rules = (len(table) + 1) // 2
+    first = table[0]["rule"]
+    rows = []
+    for row, minus in zip(table[:num_rules], [None, *table[num_rules:]], strict=True):
+        regret = f"{number(row['regret'], exact=False)} {_ends(row)}"
+        more = DASH
+        if minus:
+            interval = Interval(minus["low"], minus["high"], "percentile")
+            more = difference(minus["regret"], interval)
+        rows.append((Cell(row["rule"]), Cell(regret, row["regret"]), Cell(more)))
+    caption = (
+        f"*regret*: exact match at {multiple:g}× of the best {label} minus that of the chosen "
+        f"one, mean over {runs['name'].nunique()} variants; both are chosen on half of the seeds "
+        "and scored on the other half."
+    )
+    header = ("rule", "regret", f"more than {first}")
+    return Table(f"What rules of choice lose: {label}", caption, header, tuple(rows))
+
+
+def _words(setting: str) -> str:
+    """Return the words of an axis, such as "learning rate"."""
+    return setting.rpartition(".")[2].replace("_", " ")
+
+
+def _ends(row: dict[str, Any]) -> str:
+    low, high = (number(row[end], exact=False) for end in ("low", "high"))
+    return f"[{low}, {high}]"

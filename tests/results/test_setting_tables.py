@@ -1,0 +1,65 @@
+"""Tables of a study that trains every seed at every learning rate."""
+
+import pytest
+
+from pe_lab.results import frame, setting_tables, tables
+from pe_lab.runs import record_rows
+from tests.results.fake_study import point, record, write_study
+
+RATES = ("0.001", "0.01", "0.1")
+# Exact match at twice the training length by rate, for every seed, and the validation loss.
+AT_TWICE = {"shaw": (0.95, 1.0, 1.0), "alibi": (0.0, 0.2, 0.95), "rope": (0.0, 0.0, 0.0)}
+LOSSES = (1e-3, 1e-4, 1e-2)
+
+
+def entry(name, rate, seed, value, loss, **more):
+    run = record(f"{name}{rate}{seed}", seed, test={4: 1.0, 8: value}, validation={4: 1.0}, **more)
+    row = record_rows.row("validation", 4, 0, "negative_log_likelihood", loss, 100, None)
+    run["rows"].append(row)
+    return point(name, seed, **{"train.learning_rate": rate}), run
+
+
+def study(folder, *, seeds=4, without=(), tuned=("train.learning_rate",)):
+    entries = []
+    for name, values in AT_TWICE.items():
+        for rate, value, loss in zip(RATES, values, LOSSES, strict=True):
+            for seed in range(seeds):
+                labels, run = entry(name, rate, seed, value, loss)
+                is_missing = (name, rate, seed) in without
+                entries.append((labels, run["run_id"] if is_missing else run))
+    return frame.read(write_study(folder, *entries, analysis={"tuned": list(tuned)}))
+
+
+def texts(table):
+    return {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+
+
+def test_a_variant_has_its_share_its_best_rate_and_that_of_validation(tmp_path):
+    by_rate, rules = setting_tables.tables(study(tmp_path))
+    assert by_rate.title == "At most, best and chosen learning rate"
+    found = texts(by_rate)
+    assert [each[0] for each in found.values()] == ["12/12", "4/12", "0/12"]
+    assert [each[1].partition(" ")[0] for each in found.values()] == ["1.00", "0.33", "0.00"]
+    assert [each[2].partition(" ")[0] for each in found.values()] == ["1.00", "0.95", "0.00"]
+    # All rates are solved, so that they are equally good, and their mean counts.
+    assert [each[3].partition(" ")[0] for each in found.values()] == ["0.98", "0.38", "0.00"]
+    # Half of the way from 1x to 2x: (1 + 0.95) / 2 of ALiBi.
+    assert found["alibi"][4].partition(" ")[0] == "0.97"
+    # The lowest loss chooses 0.01, where ALiBi has 0.2; Shaw loses nothing there, and neither RoPE.
+    assert texts(rules)["lowest mean loss"][0].partition(" ")[0] == f"{(0.95 - 0.2) / 3:.2f}"
+
+
+def test_a_variant_that_lacks_a_run_is_left_out(tmp_path):
+    by_rate, _ = setting_tables.tables(study(tmp_path, without={("alibi", "0.01", 2)}))
+    assert list(texts(by_rate)) == ["shaw", "rope"]
+
+
+@pytest.mark.parametrize("more", [{"seeds": 3}, {"tuned": ()}])
+def test_there_are_no_tables_without_enough_seeds_or_a_tuned_axis(tmp_path, more):
+    assert setting_tables.tables(study(tmp_path, **more)) == []
+
+
+def test_the_page_of_a_study_has_both_tables(tmp_path):
+    page = tables.markdown(study(tmp_path))
+    assert "## At most, best and chosen learning rate" in page
+    assert "## What rules of choice lose: learning rate" in page
