@@ -77,7 +77,6 @@ def analysis():
             dict(
                 rows=("model.encodings", "model.convolution_sites", "model.learned_sinks"),
                 columns="task",
-                each="train.learning_rate",
                 title="At twice the training length",
                 metric=dict(name="exact_match", at=2, show="iqm"),
             ),

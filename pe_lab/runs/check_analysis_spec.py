@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from pe_lab.runs.analysis_spec import AS_TRAINED, DIMENSIONS, AnalysisSpec, TableSpec, parts
-from pe_lab.runs.errors import unknown
+from pe_lab.runs.errors import UserError, unknown
 
 
 def check(
@@ -58,6 +58,38 @@ def check(
             "evaluated with": {AS_TRAINED, *overrides},
         }
         _check_only(table, allowed_labels)
+        _check_cells(spec, table, points)
+
+
+def _check_cells(spec: AnalysisSpec, table: TableSpec, points: Sequence[Mapping[str, str]]) -> None:
+    """Check, before anything is trained, that a cell has one variant, or one for each task."""
+    tuned = [axis for axis in table.dimensions if axis in spec.tuned]
+    title = table.title or f"rows {', '.join(table.rows)}"
+    if tuned:
+        raise UserError(
+            f"analysis(): the table of {title} has the axis {tuned[0]!r}, which is tuned: tables "
+            "show the chosen value only."
+        )
+    if "variant" in (*table.dimensions, *table.only):
+        return
+    others_of: dict[tuple[str, ...], Mapping[str, str]] = {}
+    for point in points:
+        if any(axis in point and point[axis] not in table.only[axis] for axis in table.only):
+            continue
+        shown = [axis for axis in table.dimensions if axis in point]
+        others = {
+            axis: label
+            for axis, label in point.items()
+            if axis not in (*shown, *spec.tuned, "task")
+        }
+        first = others_of.setdefault(tuple(point[axis] for axis in shown), others)
+        differing = [axis for axis in others if others[axis] != first.get(axis)]
+        if differing:
+            free = ", ".join(map(repr, differing))
+            raise UserError(
+                f"analysis(): the table of {title} leaves several variants in one cell: name "
+                f"{free} too, among rows, columns, each or only."
+            )
 
 
 def _by_axis(points: Iterable[Mapping[str, str]]) -> dict[str, dict[str, None]]:

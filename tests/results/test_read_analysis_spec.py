@@ -252,6 +252,17 @@ def test_a_single_offset_in_only_moves_into_the_metrics():
             {"tables": ({"only": {"evaluated with": "YarN"}},)},
             r"The axis 'evaluated with' \(.*only\) has no 'YarN'",
         ),
+        (
+            {"tuned": ("train.learning_rate",), "tables": ({"rows": "model.encodings"},)},
+            r"leaves several variants in one cell: name 'positions'",
+        ),
+        (
+            {
+                "tuned": ("train.learning_rate",),
+                "tables": ({"each": "train.learning_rate"},),
+            },
+            r"has the axis 'train\.learning_rate', which is tuned",
+        ),
     ],
 )
 def test_a_name_that_is_not_in_the_sweep_is_refused_with_the_near_names(data, words):
