@@ -133,6 +133,10 @@ class Parser:
         self.parser.add_argument(
             "--allow-plugins", type=separated, default=(), metavar="A,B", help=_ALLOW_PLUGINS
         )
+        usage = self.parser.format_usage().removeprefix("usage: ")
+        for name in self.required:  # they are checked here, not by argparse
+            usage = usage.replace(f"[{name.upper()}]", name.upper())
+        self.parser.usage = usage
         self.takes_config = any("overrides" in f.metadata for f in dataclasses.fields(options))
 
     def parse(self, arguments: Sequence[str]) -> Any:

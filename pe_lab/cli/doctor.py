@@ -17,12 +17,14 @@ from pe_lab.runs import entry_points, plugins
 from pe_lab.runs.errors import one_line
 
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy", "pandas", "scipy")
-# Extra -> the module that it adds, and what needs it.
+# Extra -> the modules that it adds, and what needs it.
 _EXTRAS = {
-    "text": ("tensorflow_datasets", "text and frozen data sets"),
-    "report": ("vl_convert", "the interactive page of a study"),
-    "slurm": ("submitit", "the slurm launcher"),
-    "writers": ("wandb", "pe-lab export"),
+    "text": (("array_record", "tensorflow_datasets"), "text and frozen data sets"),
+    "report": (("vl_convert",), "pe-lab report"),
+    "slurm": (("submitit",), "the slurm launcher"),
+    "ray": (("ray",), "the ray launcher"),
+    "writers": (("pyarrow", "safetensors", "tensorboardX", "trackio", "wandb"), "pe-lab export"),
+    "mlflow": (("mlflow",), "pe-lab export --to=mlflow"),
 }
 
 
@@ -36,12 +38,20 @@ def run(options: Options) -> int:
     print(f"pe_lab {pe_lab.__version__} in {Path(pe_lab.__file__).parent}")
     print(f"Python {platform.python_version()}, {os.cpu_count()} CPU cores")
     print(", ".join(f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES))
-    for extra, (module, use) in _EXTRAS.items():
-        is_there = importlib.util.find_spec(module) is not None
-        state = "installed" if is_there else f"pip install 'pe_lab[{extra}]'"
-        print(f"{extra:8} {state}: {use}")
+    _print_extras()
     _print_members()
     return _check_jax()
+
+
+def _print_extras() -> None:
+    """Print the optional packages, and how to install those that are missing."""
+    print("optional packages:")
+    for extra, (modules, use) in _EXTRAS.items():
+        missing = [name for name in modules if importlib.util.find_spec(name) is None]
+        state = "installed"
+        if missing:
+            state = f"without {', '.join(missing)}; pip install 'pe_lab[{extra}]' installs it"
+        print(f"  {extra:7}  for {use}: {state}")
 
 
 def _print_members() -> None:
@@ -58,7 +68,7 @@ def _check_jax() -> int:
     try:
         import jax
 
-        print(f"devices {', '.join(map(str, jax.devices()))}")
+        print(f"JAX devices: {', '.join(map(str, jax.devices()))}")
         total = float(jax.numpy.arange(4.0).sum())
     except Exception as e:  # whatever is wrong with the installation
         print(f"JAX cannot compute: {type(e).__name__}: {one_line(e)}")
@@ -66,5 +76,5 @@ def _check_jax() -> int:
     if total != 6:
         print(f"JAX computes 0 + 1 + 2 + 3 as {total:g}.")
         return 1
-    print("JAX computes.")
+    print("JAX works.")
     return 0

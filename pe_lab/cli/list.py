@@ -16,7 +16,7 @@ from pe_lab.cli._arguments import argument
 class Options:
     """Arguments of `pe-lab list`."""
 
-    kind: str = argument("what to list", choices=_catalog.KINDS)
+    kind: str = argument(", ".join(_catalog.KINDS), choices=_catalog.KINDS)
 
 
 def run(options: Options) -> int:

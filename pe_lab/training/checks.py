@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.run import Run
 from pe_lab.tasks.layouts import DEFAULT_STRUCTURES
 
 if TYPE_CHECKING:  # setup.py calls these checks
@@ -89,8 +90,7 @@ def check_lengths(setup: Setup) -> None:
     if shortest < task.min_length:
         raise UserError(
             f"{run.task.name} has no examples shorter than {task.min_length} {task.length_name}, "
-            f"got length {shortest}: see config.train.min_length and the lengths of "
-            "config.evaluate."
+            f"got length {shortest} in {_settings_with(run, shortest)}."
         )
     for component in task.components:
         most = component.max_train_length
@@ -102,9 +102,21 @@ def check_lengths(setup: Setup) -> None:
     if task.max_length is not None and longest > task.max_length:
         raise UserError(
             f"{run.task.name} with these arguments has no examples longer than "
-            f"{task.max_length} {task.length_name}, got length {longest}: see "
-            "config.train.max_length and the lengths of config.evaluate."
+            f"{task.max_length} {task.length_name}, got length {longest} in "
+            f"{_settings_with(run, longest)}."
         )
+
+
+def _settings_with(run: Run, length: int) -> str:
+    """Return the names of the settings that have a length."""
+    lengths = {
+        "train.min_length": (run.train.min_length,),
+        "train.max_length": (run.train.max_length,),
+        "evaluate.lengths": run.evaluate.lengths,
+        "evaluate.validation_lengths": run.evaluate.validation_lengths,
+        "evaluate.curve_lengths": run.evaluate.curve_lengths,
+    }
+    return " and ".join(f"config.{name}" for name in lengths if length in lengths[name])
 
 
 def _check_prompt(setup: Setup) -> None:

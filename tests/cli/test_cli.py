@@ -42,7 +42,10 @@ def test_help_and_version_need_no_jax(arguments):
     [
         (["lst"], "pe-lab has no 'lst'. Did you mean 'list'?"),
         (["list", "encodngs"], "pe-lab list: KIND has no 'encodngs'. Did you mean 'encodings'?"),
-        (["list"], "pe-lab list needs KIND: what to list. See pe-lab list --help."),
+        (
+            ["list"],
+            "pe-lab list needs KIND: encodings, positions, tasks, metrics, configs, studies. ",
+        ),
         (["list", "tasks", "more"], "pe-lab list takes no further argument, got 'more'."),
         (["show", "rope", "--knd=tasks"], "pe-lab show has no '--knd'. Did you mean '--kind'?"),
         (["show", "ropee"], "pe_lab has no 'ropee'. Did you mean 'rope'?"),
@@ -222,22 +225,35 @@ def test_a_name_of_two_kinds_needs_the_kind(monkeypatch):
         cli.run(["show", "copy"])
 
 
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("list", "[--allow-plugins A,B] KIND\n"),
+        ("suite", "[--write-groups] [--allow-plugins A,B]\n"),
+    ],
+)
+def test_the_usage_shows_which_arguments_must_be_given(command, line):
+    assert line in call(command, "--help").stdout
+    assert "[ENCODINGS ...]\n" in call("suite", "--help").stdout
+
+
 def test_the_doctor_computes_and_names_the_devices(capsys):
     assert cli.run(["doctor"]) == 0
     text = capsys.readouterr().out
     assert f"pe_lab {pe_lab.__version__} in " in text
-    assert "devices TFRT_CPU_0" in text or "devices cpu:0" in text.lower() or "Cpu" in text
-    assert text.endswith("JAX computes.\n")
+    assert re.search(r"^JAX devices: (TFRT_CPU_0|cpu:0)", text, re.MULTILINE)
+    assert text.endswith("JAX works.\n")
 
 
 def test_the_doctor_names_the_installation_of_what_is_missing_and_fails_without_jax(
     capsys, monkeypatch
 ):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "wandb" or None)
     monkeypatch.setitem(sys.modules, "jax", None)
     assert cli.run(["doctor"]) == 1
     text = capsys.readouterr().out
-    assert "report   pip install 'pe_lab[report]': the interactive page of a study\n" in text
+    assert "report   for pe-lab report: without vl_convert; pip install 'pe_lab[report]' " in text
+    assert "export: without pyarrow, safetensors, tensorboardX, trackio; pip install " in text
     assert "JAX cannot compute: ModuleNotFoundError" in text
 
 

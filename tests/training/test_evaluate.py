@@ -502,6 +502,6 @@ def test_a_run_is_done_when_every_validation_length_is_measured():
 def test_validation_lengths_that_a_task_lacks_are_refused():
     run = tiny.run(task={"name": "lego"}, train__max_length=3, evaluate__validation_lengths=(1, 3))
     with pytest.raises(
-        UserError, match=r"lego has no examples shorter than 2 .*got length 1: see config"
+        UserError, match=r"lego has no examples shorter than 2 .*got length 1 in config.*validation"
     ):
         build_setup(run)
