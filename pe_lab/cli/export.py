@@ -10,6 +10,7 @@ runs are written to this machine, and `wandb sync` uploads them; --online upload
 MLflow writes to MLFLOW_TRACKING_URI if it is set. Exit status: 0, or 2 for wrong arguments.
 """
 
+import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,14 +61,13 @@ def _to_parquet(folder: Path, out: Path) -> int:
     """Write the frames of a study."""
     from pe_lab.results import frame
 
+    if importlib.util.find_spec("pyarrow") is None:
+        raise UserError(
+            "Parquet needs pyarrow, which is not installed: pip install 'pe_lab[writers]'."
+        )
     study = frame.read(folder)
     tables = {"runs": study.runs, "measurements": study.numbers, "curves": study.curves}
     out.mkdir(parents=True, exist_ok=True)
-    try:
-        for name, table in tables.items():
-            table.to_parquet(out / f"{name}.parquet", index=False)
-    except ImportError as e:
-        raise UserError(
-            "Parquet needs pyarrow, which is not installed: pip install 'pe_lab[writers]'."
-        ) from e
+    for name, table in tables.items():
+        table.to_parquet(out / f"{name}.parquet", index=False)
     return len(study.runs)

@@ -66,7 +66,8 @@ def write(root: Path, family: str, name: str, kind: str) -> list[Path]:
     test = Path("tests", folder, f"test_{name}.py")
     if not (root / member).parent.is_dir():
         raise UserError(
-            f"There is no folder {member.parent} here; run this in pe_lab's top folder."
+            f"There is no folder {member.parent} here: run pe-lab new in the top folder of a "
+            "checkout of pe_lab."
         )
     for file in (member, test):
         if (root / file).exists():

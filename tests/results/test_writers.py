@@ -185,6 +185,9 @@ def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, t
         match=r"^W&B needs wandb, which is not installed: pip install 'pe_lab\[writers\]'\.$",
     ):
         writers.export(STUDY, "wandb", tmp_path / "out")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UserError, match=r"^Parquet needs pyarrow, which is not installed: pip "):
+        cli.run(["export", str(STUDY), "--to=parquet", f"--out={tmp_path / 'out'}"])
     assert not (tmp_path / "out").exists()
 
 
