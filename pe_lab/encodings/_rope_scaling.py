@@ -18,7 +18,7 @@ angles that training has seen:
 
 YaRN follows its authors' code and Hugging Face's: between two whole pairs the divisor changes
 linearly with the pair. In the paper it is linear in the turns that a pair makes in the trained
-length, as in llama3.
+length, as in llama3. truncate=False, as in gpt-oss, does not round the two pairs.
 """
 
 import math
@@ -87,10 +87,14 @@ def yarn(
     trained_length: int | None,
     beta_fast: float,
     beta_slow: float,
+    truncate: bool,
 ) -> np.ndarray:
     """Frequencies divided by s after the pair that turns beta_slow times in the trained length.
 
     They are unchanged up to the pair that turns beta_fast times.
+
+    Args:
+      truncate: take whole pairs, the next ones outside of the two.
     """
     check_positive("RoPE", beta_fast=beta_fast, beta_slow=beta_slow)
     if not (base > 1 and beta_fast > beta_slow):
@@ -107,8 +111,13 @@ def yarn(
         numerator = num_rotated * math.log(inverse_frequency)
         return numerator / (2 * math.log(base))
 
-    low = max(math.floor(pair(beta_fast)), 0)
-    high = min(math.ceil(pair(beta_slow)), num_rotated - 1)
+    low = pair(beta_fast)
+    high = pair(beta_slow)
+    if truncate:
+        low = math.floor(low)
+        high = math.ceil(high)
+    low = max(low, 0)
+    high = min(high, num_rotated - 1)
     # A step at low, if the two ends meet, or cross outside of the pairs.
     width = max(high - low, 1e-3)
     pairs = np.arange(len(theta))
@@ -125,18 +134,22 @@ def llama3(
 ) -> np.ndarray:
     """Frequencies divided by s up to `low` turns in the trained length.
 
-    They are unchanged from `high` turns on, and linear in the turns between the two.
+    They are unchanged from `high` turns on, and linear in the turns between the two. Llama 4 has
+    low = high: a step.
     """
     low, high = low_frequency_factor, high_frequency_factor
     check_finite("RoPE", low_frequency_factor=low, high_frequency_factor=high)
-    if not 0 <= low < high:
+    if not 0 <= low <= high:
         raise ValueError(
-            "RoPE's low_frequency_factor must be below its high_frequency_factor and not negative, "
-            f"got {low:g} and {high:g}."
+            "RoPE's low_frequency_factor must be at most its high_frequency_factor and not "
+            f"negative, got {low:g} and {high:g}."
         )
     length = check_trained_length(trained_length, "llama3")
     turns = length * theta / (2 * math.pi)
-    unchanged = np.clip((turns - low) / (high - low), 0, 1)
+    if low == high:
+        unchanged = np.where(turns >= low, 1.0, 0.0)
+    else:
+        unchanged = np.clip((turns - low) / (high - low), 0, 1)
     return _blend(theta, factor, unchanged)
 
 
@@ -151,8 +164,18 @@ def longrope(theta: np.ndarray, factors: tuple[float, ...], name: str) -> np.nda
     return theta / np.asarray(factors)
 
 
-def growth(scaling: str, factor: float, trained_length: int | None) -> float:
+def growth(
+    scaling: str, factor: float, trained_length: int | None, attention_factor: float | None
+) -> float:
     """The factor of the rotated channels of queries and keys."""
+    if attention_factor is not None:
+        if scaling not in ("yarn", "longrope"):
+            raise ValueError(
+                "RoPE's attention_factor is of the scalings 'yarn' and 'longrope', got "
+                f"{scaling!r}."
+            )
+        check_positive("RoPE", attention_factor=attention_factor)
+        return attention_factor
     if scaling == "yarn":
         return 0.1 * math.log(factor) + 1
     if scaling == "longrope" and factor > 1:

@@ -93,8 +93,12 @@ class RoPE(AttentionEncoding):
       long_factors: divisors of longrope for each pair, beyond the trained length.
       short_factors: divisors of longrope for each pair, up to the trained length.
       proportion: p of p-RoPE: only the floor(p * r / 2) fastest pairs rotate, with any scaling.
+      attention_factor: factor of the rotated channels with yarn and longrope, in place of theirs.
+      truncate: the two pairs of yarn's beta_fast and beta_slow are whole ones, as in the paper's
+        code.
     """
 
+    later_arguments = ("attention_factor", "truncate")
     requirements = Requirements(relative=True, cross=True)
 
     def __init__(
@@ -115,6 +119,8 @@ class RoPE(AttentionEncoding):
         long_factors: tuple[float, ...] = (),
         short_factors: tuple[float, ...] = (),
         proportion: float = 1.0,
+        attention_factor: float | None = None,
+        truncate: bool = True,
         head_dim: int,
         rngs: nnx.Rngs | None = None,
     ):
@@ -130,7 +136,9 @@ class RoPE(AttentionEncoding):
         elif scaling == "ntk":
             theta = scalings.ntk(theta, factor)
         elif scaling == "yarn":
-            theta = scalings.yarn(theta, factor, base, trained_length, beta_fast, beta_slow)
+            theta = scalings.yarn(
+                theta, factor, base, trained_length, beta_fast, beta_slow, truncate
+            )
         elif scaling == "llama3":
             theta = scalings.llama3(
                 theta, factor, trained_length, low_frequency_factor, high_frequency_factor
@@ -149,7 +157,7 @@ class RoPE(AttentionEncoding):
         self.head_dim = head_dim
         self.scaling = scaling
         self.factor = factor
-        self.amplitude = scalings.growth(scaling, factor, trained_length)
+        self.amplitude = scalings.growth(scaling, factor, trained_length, attention_factor)
         # A frequency of 0 leaves a pair as it is.
         rotates = np.arange(num_rotated // 2) < num_turning
         self.frequencies = tuple((theta * rotates).tolist())

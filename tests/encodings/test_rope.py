@@ -52,6 +52,8 @@ SENSITIVE = {
         LONGROPE | dict(trained_length=99, short_factors=(2.0, 1.0, 1.0, 1.0)),
     ),
     "proportion": (1.0, 0.5),
+    "attention_factor": (YARN, YARN | dict(attention_factor=2.0)),
+    "truncate": (YARN, YARN | dict(truncate=False)),
 }
 
 
@@ -322,6 +324,32 @@ def test_yarns_range_outside_of_the_pairs_keeps_the_fast_and_divides_the_slow(
     )
 
 
+def test_yarn_without_rounded_pairs_blends_between_the_exact_ones():
+    """Pairs that turn 32 times and once in 2048 positions: 8 ln(2048 / (2 pi t)) / ln 10000."""
+    start, end = (8 * np.log(2048 / (2 * np.pi * turns)) / np.log(10000.0) for turns in (32, 1))
+    assert (round(start, 2), round(end, 2)) == (2.02, 5.03)
+    theta = 10000.0 ** (-np.arange(8) / 8)
+    divided = np.clip((np.arange(8) - start) / (end - start), 0, 1)
+    expected = theta / 4 * divided + theta * (1 - divided)
+    found = RoPE(head_dim=16, truncate=False, **YARN).frequencies
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert not np.allclose(found, RoPE(head_dim=16, **YARN).frequencies, rtol=1e-3)
+
+
+def test_llama3_with_equal_factors_is_a_step():
+    """In 2048 positions pairs of 16 channels turn 326, 103, 33, 10, 3.3, 1.03, 0.3 and 0.1 times."""
+    equal = LLAMA3 | dict(low_frequency_factor=2.0, high_frequency_factor=2.0)
+    found = RoPE(head_dim=16, **equal).frequencies
+    divisors = 10000.0 ** (-np.arange(8) / 8) / found
+    np.testing.assert_allclose(divisors, [1, 1, 1, 1, 1, 4, 4, 4], rtol=1e-12)
+
+
+@pytest.mark.parametrize("arguments", [YARN, LONGROPE_HF], ids=lambda a: a["scaling"])
+def test_an_attention_factor_takes_the_place_of_the_scalings_own(arguments):
+    _, growth = seen(16, 1, **arguments, attention_factor=1.25)
+    np.testing.assert_allclose(growth, 1.25, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -340,9 +368,14 @@ def test_yarns_range_outside_of_the_pairs_keeps_the_fast_and_divides_the_slow(
         ),
         (NTK | dict(fraction=0.25), "'ntk' leaves the first pair alone, so it needs another"),
         (
-            LLAMA3 | dict(low_frequency_factor=4.0),
-            "low_frequency_factor must be below .* got 4 and 4",
+            LLAMA3 | dict(low_frequency_factor=5.0),
+            "low_frequency_factor must be at most .* got 5 and 4",
         ),
+        (
+            LINEAR | dict(attention_factor=1.5),
+            "attention_factor is of the scalings 'yarn' and 'longrope', got 'linear'",
+        ),
+        (YARN | dict(attention_factor=0.0), "attention_factor must be above 0"),
         (YARN | dict(beta_slow=40.0), "beta_fast > beta_slow > 0, got 10000, 32 and 40"),
         (dict(base=0.0), r"RoPE's base must be above 0 \(from 1e-30 to 1e\+30\), got 0"),
         (dict(base=-1.0), r"RoPE's base must be above 0 \(from 1e-30 to 1e\+30\), got -1"),

@@ -1,0 +1,38 @@
+"""Prints the encodings of a published model, from its config.json.
+
+    pe-lab rope config.json
+
+The file is that of a model on Hugging Face. The output is `config.model.encodings` of a config of
+pe_lab: its rotary embeddings (RoPE and its scaling, bases by layer, layers without). A key about
+positions that is not known is an error. Exit status: 0, or 2 for a file that cannot be read.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pe_lab.cli._arguments import argument
+from pe_lab.runs import rope_parameters
+from pe_lab.runs.errors import UserError, one_line
+
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `pe-lab rope`."""
+
+    file: Path = argument("a config.json", Path)
+
+
+def run(options: Options) -> int:
+    try:
+        config = json.loads(options.file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as e:
+        raise UserError(f"{options.file} cannot be read as JSON: {one_line(e)}.") from e
+    if not isinstance(config, dict):
+        raise UserError(f"{options.file} must hold an object, got {type(config).__name__}.")
+    print("config.model.encodings = (")
+    for spec in rope_parameters.read(config):
+        arguments = ", ".join(f"{key}={value!r}" for key, value in spec.items())
+        print(f"    dict({arguments}),")
+    print(")")
+    return 0

@@ -1,0 +1,125 @@
+"""Encodings read from configs of published models, and what transformers computes; `make test-peers`."""
+
+import importlib
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.encodings.base import Tokens
+from pe_lab.encodings.rope import RoPE
+from pe_lab.runs import rope_parameters
+from tests.runs.published_models import CONFIGS, head_dim, rope_at, text
+
+pytestmark = pytest.mark.peers
+LENGTH = 9
+# Families whose layers with full attention do not rotate, which only their code says.
+FULL_IS_NOPE = ("cohere2", "exaone4")
+
+
+def theirs(name):
+    """The configuration of transformers and the module with the family's functions."""
+    pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    keys = dict(text(CONFIGS[name]))
+    family = keys.pop("model_type", "llama")
+    folder = family.removesuffix("_text")
+    module = importlib.import_module(f"transformers.models.{folder}.modeling_{folder}")
+    return family, transformers.AutoConfig.for_model(family, **keys), module
+
+
+def frequencies_of(name, layer):
+    """(inverse frequencies, attention factor) of a layer in transformers; None if it has none."""
+    family, config, module = theirs(name)
+    if family == "gptj":
+        table = module.create_sinusoidal_positions(2, config.rotary_dim)
+        return np.arcsin(table[1, : config.rotary_dim // 2].double().numpy()), 1.0
+    rotates = getattr(config, "no_rope_layers", None)
+    if rotates is not None and not rotates[layer]:
+        return None
+    label = (getattr(config, "layer_types", None) or [None] * 99)[layer]
+    if family in FULL_IS_NOPE and label == "full_attention":
+        return None
+    embedding = rotary(module)(config)
+    prefix = f"{label}_" if hasattr(embedding, f"{label}_inv_freq") else ""
+    factor = getattr(embedding, f"{prefix}attention_scaling")
+    return getattr(embedding, f"{prefix}inv_freq").double().numpy(), factor
+
+
+def rotary(module):
+    """The class of the rotary embedding of a family's text."""
+    names = [n for n in vars(module) if n.endswith("RotaryEmbedding") and "Vision" not in n]
+    return getattr(module, names[0])
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_frequencies_and_factors_of_all_layers_are_those_of_transformers(name):
+    """Angles per position, with float32 of transformers on one side."""
+    config = text(CONFIGS[name])
+    encodings = rope_parameters.read(CONFIGS[name])
+    num_layers = config.get("num_hidden_layers", config.get("n_layer"))
+    for layer in range(min(num_layers, 8)):
+        expected = frequencies_of(name, layer)
+        ours = rope_at(encodings, layer)
+        if expected is None:
+            assert ours is None
+            continue
+        rope = RoPE(head_dim=head_dim(config), **ours)
+        frequencies, factor = expected
+        np.testing.assert_allclose(rope.frequencies, frequencies, rtol=1e-6)
+        assert rope.amplitude == pytest.approx(factor, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("Phi-3 mini 128k", "longrope"), ("Llama 2, dynamic", "dynamic")]
+)
+def test_beyond_the_trained_length_frequencies_are_those_of_transformers(name, kind):
+    config = theirs(name)[1]
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    expected, _ = ROPE_INIT_FUNCTIONS[kind](config, "cpu", seq_len=10_000)
+    arguments = rope_at(rope_parameters.read(CONFIGS[name]), 0)
+    rope = RoPE(head_dim=head_dim(CONFIGS[name]), **arguments)
+    found = rope.far_frequencies
+    if kind == "dynamic":  # they depend on the length
+        found = rope.angles(jnp.ones((1, 1), int), jnp.asarray([10_000]))[0, 0]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+ROTATED = [name for name in CONFIGS if name not in ("GPT-J 6B", "Llama 2, dynamic")]
+
+
+@pytest.mark.parametrize("name", ROTATED)
+def test_rotated_products_are_those_of_transformers(name):
+    """The layout of pairs: q·k of the rotated channels, in the first layer."""
+    torch = pytest.importorskip("torch")
+    family, config, module = theirs(name)
+    embedding = rotary(module)(config)
+    label = (getattr(config, "layer_types", None) or [None])[0]
+    arguments = rope_at(rope_parameters.read(CONFIGS[name]), 0)
+    arguments.pop("fraction", None)  # the rotated channels alone
+    factors = getattr(embedding, f"{label}_inv_freq", getattr(embedding, "inv_freq", None))
+    width = 2 * len(factors)
+    draw = np.random.default_rng(0)
+    q, k = draw.standard_normal((2, 1, LENGTH, 1, width)).astype(np.float32)
+    places = jnp.arange(LENGTH)[None]
+    tokens = Tokens(places)
+    rope = RoPE(head_dim=width, **arguments)
+    ours = rope.transform_qk(jnp.asarray(q), jnp.asarray(k), tokens, tokens)
+    x = torch.zeros(1, LENGTH, width)
+    nested = hasattr(embedding, f"{label}_inv_freq")
+    places = torch.arange(LENGTH)[None]
+    position = embedding(x, places, label) if nested else embedding(x, places)
+    heads_first = (torch.tensor(np.moveaxis(a, 1, 2)) for a in (q, k))
+    if family == "llama4_text":
+        other = module.apply_rotary_emb(torch.tensor(q), torch.tensor(k), position)
+        other = [a.transpose(1, 2) for a in other]
+    elif family == "deepseek_v2":
+        other = module.apply_rotary_emb(*heads_first, position)
+    elif family == "deepseek_v3":
+        other = module.apply_rotary_pos_emb_interleave(*heads_first, *position)
+    else:
+        other = module.apply_rotary_pos_emb(*heads_first, *position)
+    expected = other[0].numpy() @ np.swapaxes(other[1].numpy(), 2, 3)
+    found = np.einsum("blhe,bshe->bhls", *ours)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
