@@ -38,6 +38,7 @@ def test_there_is_one_for_every_way_of_reuse():
         "Decoding with a cache",
         "Packed sequences",
         "Two axes",
+        "The rotary embedding of a published model",
         "An encoding of your own",
     ]
 
