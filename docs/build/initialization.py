@@ -7,10 +7,15 @@ configs/story_gradients.py has the same norms through training:
 """
 
 import dataclasses
+import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from docs.build.guide import untrained_pictures
 from pe_lab.inspection import logit_scale
 from pe_lab.inspection.trained import gradient_norms
 from pe_lab.runs import config, records
@@ -31,7 +36,7 @@ _ENCODINGS = {  # label -> encoding and position scheme
 
 
 def measure(root: Path) -> None:
-    """Measure untrained models with the settings of the quickstart, and write the record."""
+    """Measure untrained models with the settings of the quickstart; write and draw the record."""
     settings = quickstart.get_config().to_dict()
     run = config.from_dict(settings)
     record = {
@@ -40,6 +45,41 @@ def measure(root: Path) -> None:
         "gradients": gradients(settings, LENGTHS, SEEDS),
     }
     records.write_json(root / RECORD, record)
+    untrained_pictures.draw(record, (root / RECORD).parent)
+
+
+class Initial:
+    """Lookups in a record, as text: the median over seeds, with the range of all seeds."""
+
+    def __init__(self, file: Path) -> None:
+        record = json.loads(file.read_text(encoding="utf-8"))
+        self._logits = pd.DataFrame(record["logits"])
+        self._gradients = pd.DataFrame(record["gradients"])
+
+    @property
+    def seeds(self) -> str:
+        """Number of seeds."""
+        return str(self._logits["seed"].nunique())
+
+    def scale(self, measure: str, head_width: int, *, scaled: bool) -> str:
+        """A measure of LogitScale, with or without the division by √Dh."""
+        rows = self._logits
+        is_row = (rows["head_width"] == head_width) & (rows["scale_logits"] == scaled)
+        return _spread(rows.loc[is_row, measure])
+
+    def gradient(self, encoding: str, length: int) -> str:
+        """Norm of the gradient for examples of one length."""
+        rows = self._gradients
+        is_row = (rows["encoding"] == encoding) & (rows["length"] == length)
+        return _spread(rows.loc[is_row, "norm"])
+
+
+def _spread(values: "pd.Series[float]") -> str:
+    """Return the median with the smallest and the largest value, which has two digits."""
+    low, high = values.min(), values.max()
+    decimals = max(0, 1 - math.floor(math.log10(low)))
+    texts = [f"{value:,.{decimals}f}" for value in (values.median(), low, high)]
+    return texts[0] if low == high else f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 
 def logits(model: Model, head_widths: Sequence[int], seeds: Sequence[int]) -> list[dict[str, Any]]:

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from docs.build import initialization
@@ -24,3 +26,19 @@ def test_gradients_have_a_row_for_each_encoding_length_and_seed():
         (name, length) for name in ("raw_index", "normalized", "sinusoidal") for length in (2, 9)
     ]
     assert len({r["norm"] for r in rows}) == 6
+
+
+def test_a_lookup_is_the_median_with_the_range_of_the_seeds(tmp_path):
+    rows = [
+        {"head_width": 16, "scale_logits": scaled, "seed": seed, "variance": value}
+        for scaled, values in ((True, (1.04, 1.0, 1.2)), (False, (1600.0,) * 3))
+        for seed, value in enumerate(values)
+    ]
+    gradients = [{"encoding": "rope", "length": 4, "seed": 0, "norm": 0.123}]
+    file = tmp_path / "record.json"
+    file.write_text(json.dumps({"logits": rows, "gradients": gradients}))
+    initial = initialization.Initial(file)
+    assert initial.seeds == "3"
+    assert initial.scale("variance", 16, scaled=True) == "1.0 [1.0, 1.2]"
+    assert initial.scale("variance", 16, scaled=False) == "1,600"
+    assert initial.gradient("rope", 4) == "0.12"
