@@ -10,7 +10,7 @@ import numpy as np
 from flax import nnx
 
 from pe_lab.kernels import REFERENCE, Kernels
-from pe_lab.model.streams import Stream
+from pe_lab.model.streams import Stream, answering_stack
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import plugin_specs
 from pe_lab.runs.settings import Model
@@ -88,6 +88,12 @@ def stream(
     return Stream(tokens, (positions,), mask, segments, (arange,))
 
 
+def by_stack(model: Transformer, stream: Stream, source: Stream | None = None) -> dict[str, Stream]:
+    """The streams of a model by the stacks that read them."""
+    streams = {answering_stack(model.stacks): stream}
+    return streams if source is None else {**streams, "encoder": source}
+
+
 def prefix(lengths: Any, length: int) -> jax.Array:
     """[B, L], True at the first tokens of each row."""
     lengths = lengths if isinstance(lengths, jax.Array) else np.asarray(lengths)
@@ -95,13 +101,13 @@ def prefix(lengths: Any, length: int) -> jax.Array:
 
 
 @functools.partial(jax.jit, static_argnums=0, static_argnames="remat")
-def _run(graph, params, *streams, **how):
-    return nnx.merge(graph, params)(*streams, **how)
+def _run(graph, params, streams, **how):
+    return nnx.merge(graph, params)(streams, **how)
 
 
 def run(model: Transformer, *streams: Stream | None, **how: Any) -> np.ndarray:
     """Its logits, compiled; what is patched into a class is seen by its first run alone."""
-    return np.asarray(_run(*nnx.split(model), *streams, **how))
+    return np.asarray(_run(*nnx.split(model), by_stack(model, *streams), **how))
 
 
 class DifferenceError(AssertionError):

@@ -64,7 +64,7 @@ def measure(model: Model, head_width: int, *, scale_logits: bool, seed: int = 0)
     stream = Stream(tokens, (index,), jnp.ones(tokens.shape, bool))
 
     def loss(params: PyTree) -> tuple[Float[Array, ""], AttentionActivations]:
-        outputs, activations = record_activations(nnx.merge(graph, params), stream)
+        outputs, activations = record_activations(nnx.merge(graph, params), {"decoder": stream})
         losses = optax.softmax_cross_entropy_with_integer_labels(outputs, labels)
         return losses.mean(), activations.attention["decoder"][0]
 

@@ -20,7 +20,7 @@ _BATCH = ((0, 1), (0, 1))  # batch axes of a product: heads and examples
 _CHANNELS, _KEYS, _TOKENS = 2, 2, 3  # axes of [H, B, channels, tokens] and of [H, B, S, L]
 _TOKENS_LAST = (2, 0, 3, 1)  # from [B, L, H, E] to [H, B, E, L]
 _TOKENS_SECOND = (1, 3, 0, 2)  # and back
-_PAIRS = (1, 0, 3, 2)  # from [B, H, L, S] to [H, B, S, L]
+_PAIRS = (1, 0, 3, 2)  # from [B, H, L, S] to [H, B, S, L], and back
 _SAFE_LOGIT = 60.0  # exp(60), and sums and products of some of them, are well inside float32
 _NARROW = 16  # channels up to which multiply-adds are faster than a product of matrices
 
@@ -54,6 +54,23 @@ def attention(
     out = _attention(q, k, v, mask, bias)  # [H, B, E, L]
     out = jnp.transpose(out, _TOKENS_SECOND)
     return out.astype(dtype)
+
+
+def stored_bias(bias: SharedBias) -> Bias:
+    """A bias that many micro-batches read, with its axes in the order of the products here.
+
+    One transposition before the loop replaces one in every turn: the one of `attention` cancels
+    that of `cut_bias`.
+    """
+    return jnp.transpose(bias, _PAIRS)
+
+
+def cut_bias(
+    bias: Float[Array, "_ _ _ _"], num_queries: int, num_keys: int
+) -> Float[Array, "_ _ l s"]:
+    """The first tokens of a stored bias, as `attention` takes it."""
+    first = bias[:, :, :num_keys, :num_queries]
+    return jnp.transpose(first, _PAIRS)
 
 
 def _tokens_last(x: Float[Array, "b l h e"]) -> Float[Array, "h b e l"]:

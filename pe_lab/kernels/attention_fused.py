@@ -16,8 +16,8 @@ def attention(
     k: Float[Array, "b s h f"],
     v: Float[Array, "b s h e"],
     mask: Bool[Array, "_ _ l s"],
-    bias: Float[Array, "_ _ l s"] | None,
-    scale: float,
+    bias: Float[Array, "_ _ l s"] | None = None,
+    scale: float = 1.0,
 ) -> Float[Array, "b l h e"]:
     """softmax(scale q·k + bias) v over the allowed keys; zeros for a query that sees no key."""
     channels = v.shape[-1]

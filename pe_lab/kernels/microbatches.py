@@ -8,7 +8,7 @@ another order.
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Protocol, runtime_checkable
 
 import jax
@@ -41,7 +41,7 @@ class Divisible(Protocol):
         """The first tokens of each stream."""
 
 
-Shared = Mapping[str, PyTree]  # values that all examples share
+Shared = Mapping[str, Mapping[Hashable, Array]]  # values that all examples share, by stack
 ValueAndGrad = Callable[[PyTree, Divisible], tuple[Array, PyTree]]  # of params and a batch
 
 
@@ -111,7 +111,7 @@ def summed(
 
 def value_and_grad(
     loss: Callable[[PyTree, Divisible, Shared | None], Array],
-    shared: Callable[[PyTree, Divisible, bool], Shared],
+    shared: Callable[[PyTree, Divisible], tuple[Shared, Shared]],
     *,
     least: int = 0,
 ) -> ValueAndGrad:
@@ -119,16 +119,14 @@ def value_and_grad(
 
     Args:
       loss: (params, batch, shared values) -> the sum of the examples' losses.
-      shared: (params, batch, learned) -> values that all examples share, a dictionary of
-        dictionaries. They are computed once, those that depend on parameters (`learned`) and the
-        others.
+      shared: (params, batch) -> values that all examples share, first those that depend on
+        parameters and then the others, of the same stacks. They are computed once.
       least: as in `plan`.
     """
 
     def of_batch(params: PyTree, batch: Divisible) -> tuple[Array, PyTree]:
-        fixed = shared(params, batch, False)
+        learned, pull_back, fixed = jax.vjp(lambda p: shared(p, batch), params, has_aux=True)
         fixed = jax.lax.optimization_barrier(fixed)
-        learned, pull_back = jax.vjp(lambda params: shared(params, batch, True), params)
 
         def part_loss(params: PyTree, learned: Shared, rows: Rows, shape: Shape) -> Array:
             values = {name: entries | fixed[name] for name, entries in learned.items()}

@@ -15,7 +15,7 @@ summed = functools.partial(microbatches.summed, whole=True)
 
 def value_and_grad(
     loss: Callable[[PyTree, Divisible, Shared | None], Array],
-    shared: Callable[[PyTree, Divisible, bool], Shared],
+    shared: Callable[[PyTree, Divisible], tuple[Shared, Shared]],
     *,
     least: int = 0,
 ) -> ValueAndGrad:

@@ -8,20 +8,16 @@ shorter ones.
 from collections.abc import Iterable, Mapping
 
 import jax
-import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float
 
+from pe_lab.kernels import Kernels
 from pe_lab.model.sites import Site
 from pe_lab.model.streams import View
-from pe_lab.model.terms import Hook, LayerEncoding, total_bias
+from pe_lab.model.terms import LayerEncoding, total_bias
 
 BiasKey = tuple[tuple[int, ...], int]  # the encodings of a layer, and its row of positions
-# Biases are [H|1, B|1, S, L], as attention on a CPU reads them.
-Biases = Mapping[BiasKey, Float[Array, "_ _ _ _"]]
-
-# From the axes [B|1, H|1, L, S] to those that attention on a CPU reads, and back.
-_STORED = (1, 0, 3, 2)
+Biases = Mapping[BiasKey, Float[Array, "_ _ _ _"]]  # with their axes as the kernels store them
 
 
 def bias_key(
@@ -37,37 +33,24 @@ def bias_key(
     return indices, row
 
 
-def cut(
-    bias: Float[Array, "_ _ s l"],
-    num_queries: int,
-    num_keys: int,
-) -> Float[Array, "_ _ _ _"]:
-    """The first tokens of a stored bias, as [B|1, H|1, L, S]."""
-    first = bias[:, :, :num_keys, :num_queries]
-    return jnp.transpose(first, _STORED)
-
-
 def shared_biases(
     layers: Iterable[tuple[BiasKey, tuple[LayerEncoding, ...]]],
-    hook: Hook,
-    *,
-    learned: bool,
-) -> Biases:
-    """Biases of layers whose examples all have the same one.
+    kernels: Kernels,
+) -> tuple[Biases, Biases]:
+    """Biases of layers whose examples all have the same one: with parameters, and without.
 
-    Args:
-      learned: those with parameters, or those without.
+    They are two values, because only the first are differentiated.
     """
-    biases: dict[BiasKey, Float[Array, "_ _ _ _"]] = {}
+    learned: dict[BiasKey, Float[Array, "_ _ _ _"]] = {}
+    fixed: dict[BiasKey, Float[Array, "_ _ _ _"]] = {}
     for key, encodings in layers:
         if not _is_shared(encodings):
             continue
-        if _is_learned(encodings) != learned:
-            continue
-        bias = total_bias(encodings, hook)
+        bias = total_bias(encodings, kernels.hook)
         if bias is not None:
-            biases[key] = bias
-    return {key: jnp.transpose(bias, _STORED) for key, bias in biases.items()}
+            biases = learned if _is_learned(encodings) else fixed
+            biases[key] = kernels.stored_bias(bias)
+    return learned, fixed
 
 
 def _is_shared(encodings: tuple[LayerEncoding, ...]) -> bool:

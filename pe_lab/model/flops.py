@@ -5,6 +5,7 @@ Short convolutions are no matrix products and do not count.
 
 from collections.abc import Mapping
 
+from pe_lab.model.streams import answering_stack
 from pe_lab.runs.settings import Model
 
 
@@ -44,6 +45,6 @@ def forward_flops(
         queries = depth * target * (width + source)
         keys = model.num_layers * width * source
         products += 2 * width * (queries + keys)
-    answering = list(lengths)[-1]
+    answering = answering_stack(lengths)
     output = lengths[answering] * width * vocabularies[answering]
     return 2 * (products + output)  # a product and a sum

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from pe_lab.kernels import Kernels
 from pe_lab.model import sites
-from pe_lab.model.biases import Biases, BiasKey, bias_key, cut, shared_biases
+from pe_lab.model.biases import Biases, BiasKey, bias_key, shared_biases
 from pe_lab.model.block import Block, dropout, fold_keys, make_norm
 from pe_lab.model.keys import Keys, LayerCache
 from pe_lab.model.loops import LoopInputs
@@ -167,7 +167,7 @@ class Stack(nnx.Module):
         for key, encodings in self._layers(layer_sites, queries, keys):
             bias = None
             if biases is not None and key in biases:
-                bias = cut(biases[key], num_queries, num_keys)
+                bias = self.kernels.cut_bias(biases[key], num_queries, num_keys)
             terms[key] = attention_terms(encodings, mask, bias=bias, hook=self.kernels.hook)
         layer_terms = []
         for layer, on_layer in enumerate(layer_sites):
@@ -197,18 +197,17 @@ class Stack(nnx.Module):
                 encodings.append(LayerEncoding(encoding, heads, Q, K))
             yield key, tuple(encodings)
 
-    def shared_biases(self, view: View, memory: View | None, *, learned: bool) -> Biases:
+    def shared_biases(self, view: View, memory: View | None) -> tuple[Biases, Biases]:
         """Biases that all examples share, because their positions are one row for the batch.
 
-        Args:
-          learned: those with parameters, or those without.
+        Those with parameters are first, those without second.
         """
         layers = list(self._layers(self.layer_sites, view, view))
         if memory is not None:
             queries = view.without_slots()
             keys = memory.without_slots()
             layers += self._layers(self.cross_sites, queries, keys)
-        return shared_biases(layers, self.kernels.hook, learned=learned)
+        return shared_biases(layers, self.kernels)
 
     # The second half: tokens.
 

@@ -8,6 +8,7 @@ of layers.
 """
 
 import dataclasses
+from collections.abc import Iterable, Mapping
 
 import jax
 import jax.numpy as jnp
@@ -68,6 +69,14 @@ class Stream:
             mask=self.mask[:, first],
             segments=None if segments is None else segments[:, first],
         )
+
+
+Streams = Mapping[str, Stream]  # by the stack that reads it: "encoder", "decoder"
+
+
+def answering_stack(stacks: Iterable[str]) -> str:
+    """The stack whose outputs become logits, among the stacks of an architecture."""
+    return "decoder" if "decoder" in stacks else "encoder"
 
 
 @jax.tree_util.register_dataclass

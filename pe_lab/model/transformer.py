@@ -8,11 +8,11 @@ encoder's output.
 The forward pass has two halves. `position_terms` computes all that depends on positions alone.
 `__call__` reads tokens:
 
-    terms = model.position_terms(stream)
-    logits = model(stream, terms=terms)
+    streams = {"decoder": stream}
+    terms = model.position_terms(streams)
+    logits = model(streams, terms=terms)
 """
 
-import dataclasses
 from collections.abc import Mapping
 
 import jax
@@ -26,19 +26,14 @@ from pe_lab.model.biases import Biases
 from pe_lab.model.block import fold_keys
 from pe_lab.model.keys import Keys
 from pe_lab.model.stack import Stack
-from pe_lab.model.streams import Stream
+from pe_lab.model.streams import Streams, answering_stack
 from pe_lab.model.terms import StackTerms
 from pe_lab.runs.settings import Model
 
 _OUTPUT = 2  # stream of the initialization key; stacks have 0, 1 and 3
 
 
-@dataclasses.dataclass(frozen=True)
-class Terms:
-    """Position terms of the stack that gives the logits, and of an encoder before it."""
-
-    answering: StackTerms
-    source: StackTerms | None = None
+Terms = Mapping[str, StackTerms]  # the position terms of each stack, by its name
 
 
 class Transformer(nnx.Module):
@@ -69,7 +64,7 @@ class Transformer(nnx.Module):
 
         self.encoder = stack("encoder")
         self.decoder = stack("decoder", cross="encoder" in vocabularies)
-        answering = "decoder" if "decoder" in vocabularies else "encoder"
+        answering = answering_stack(vocabularies)
         output_key = jax.random.fold_in(key, _OUTPUT)
         output = nnx.Linear(
             model.width,
@@ -85,9 +80,11 @@ class Transformer(nnx.Module):
     @property
     def answering(self) -> Stack:
         """The stack whose outputs become logits."""
-        stack = self.encoder if self.decoder is None else self.decoder
-        assert stack is not None
-        return stack
+        return self.stacks[self.answering_name]
+
+    @property
+    def answering_name(self) -> str:
+        return answering_stack(self.stacks)
 
     @property
     def stacks(self) -> dict[str, Stack]:
@@ -112,46 +109,36 @@ class Transformer(nnx.Module):
         return [e for stack in stacks for e in stack.attention_encodings]
 
     def position_terms(
-        self,
-        stream: Stream,
-        source: Stream | None = None,
-        *,
-        biases: Mapping[str, Biases] | None = None,
+        self, streams: Streams, *, biases: Mapping[str, Biases] | None = None
     ) -> Terms:
         """The first half of the forward pass: all that depends on positions alone.
 
         Args:
-          stream: the input of the answering stack.
-          source: the input of the encoder of an encoder–decoder.
+          streams: the input of each stack.
           biases: of `shared_biases`, for as many tokens or more.
         """
         biases = {} if biases is None else biases
-        encoder = None
-        if source is not None:
-            assert self.encoder is not None
-            encoder = self.encoder.position_terms(source, None, biases.get("source"))
-        memory = None if encoder is None else encoder.view
-        answering = self.answering.position_terms(stream, memory, biases.get("answering"))
-        return Terms(answering, encoder)
-
-    def shared_biases(
-        self, stream: Stream, source: Stream | None = None, *, learned: bool
-    ) -> dict[str, Biases]:
-        """Biases that all examples of a batch share; learned ones, or those without parameters."""
-        biases: dict[str, Biases] = {}
-        view = self.answering.view(stream)
+        terms: dict[str, StackTerms] = {}
         memory = None
-        if source is not None:
-            assert self.encoder is not None
-            memory = self.encoder.view(source)
-            biases["source"] = self.encoder.shared_biases(memory, None, learned=learned)
-        biases["answering"] = self.answering.shared_biases(view, memory, learned=learned)
-        return biases
+        for name, stack in self.stacks.items():
+            terms[name] = stack.position_terms(streams[name], memory, biases.get(name))
+            memory = terms[name].view  # a decoder after an encoder attends to it
+        return terms
+
+    def shared_biases(self, streams: Streams) -> tuple[dict[str, Biases], dict[str, Biases]]:
+        """Biases that all examples of a batch share: with parameters, and without."""
+        learned: dict[str, Biases] = {}
+        fixed: dict[str, Biases] = {}
+        memory = None
+        for name, stack in self.stacks.items():
+            view = stack.view(streams[name])
+            learned[name], fixed[name] = stack.shared_biases(view, memory)
+            memory = view
+        return learned, fixed
 
     def __call__(
         self,
-        stream: Stream,
-        source: Stream | None = None,
+        streams: Streams,
         *,
         terms: Terms | None = None,
         dropout_keys: Key[Array, "b"] | None = None,
@@ -161,54 +148,53 @@ class Transformer(nnx.Module):
         """Logits in float32: of the next token (decoder), of the same one (encoder).
 
         Args:
-          stream: the input of the answering stack.
-          source: the input of the encoder of an encoder–decoder.
+          streams: the input of each stack.
           terms: of `position_terms` for these streams; None: they are computed.
           dropout_keys: one for each example; None turns dropout off.
           num_loops: of the layers, at most those of the model; None: all.
           remat: recompute inner values in the backward pass instead of keeping them.
         """
         if terms is None:
-            terms = self.position_terms(stream, source)
+            terms = self.position_terms(streams)
         memory = None
-        if source is not None:
+        if len(self.stacks) == 2:
             memory_keys = fold_keys(dropout_keys, 1)
-            memory = self.memory(source, terms, memory_keys, num_loops, remat)
-        x = self.answering.inputs(stream.tokens, terms.answering.embeddings)
+            memory = self._memory(streams, terms, memory_keys, num_loops, remat)
+        stack, name = self.answering, self.answering_name
+        x = stack.inputs(streams[name].tokens, terms[name].embeddings)
         keys = fold_keys(dropout_keys, 0)
-        x, _ = self.answering(
+        x, _ = stack(
             x,
-            terms.answering,
+            terms[name],
             memory,
             dropout_keys=keys,
             num_loops=num_loops,
             remat=remat,
         )
-        if self.answering.sink is not None:
+        if stack.sink is not None:
             x = x[:, 1:]  # the sink token predicts nothing
         return self.logits(x)
 
-    def memory(
+    def _memory(
         self,
-        source: Stream,
+        streams: Streams,
         terms: Terms,
-        dropout_keys: Key[Array, "b"] | None = None,
-        num_loops: Int[Array, ""] | None = None,
-        remat: bool = False,
+        dropout_keys: Key[Array, "b"] | None,
+        num_loops: Int[Array, ""] | None,
+        remat: bool,
     ) -> tuple[Keys, ...]:
         """The encoder's output as keys of the decoder's cross-attention."""
-        assert self.encoder is not None
-        assert terms.source is not None
-        x = self.encoder.inputs(source.tokens, terms.source.embeddings)
-        x, _ = self.encoder(
+        encoder = self.stacks["encoder"]
+        x = encoder.inputs(streams["encoder"].tokens, terms["encoder"].embeddings)
+        x, _ = encoder(
             x,
-            terms.source,
+            terms["encoder"],
             dropout_keys=dropout_keys,
             num_loops=num_loops,
             remat=remat,
         )
-        valid = terms.source.view.valid
-        return self.answering.memory(x, valid, terms.answering.cross)
+        valid = terms["encoder"].view.valid
+        return self.answering.memory(x, valid, terms["decoder"].cross)
 
     def logits(self, x: Float[Array, "b l d"]) -> Float[Array, "b l v"]:
         if self.output is not None:

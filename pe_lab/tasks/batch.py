@@ -14,6 +14,16 @@ from jaxtyping import Array, Bool, Int, Shaped
 Structure = Mapping[str, Shaped[Array, "..."]]  # [..., L] or [..., L, A] each
 
 
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """The tokens that one stack reads."""
+
+    tokens: Int[Array, "*b l"]
+    mask: Bool[Array, "*b l"]
+    structure: Structure
+    segments: Int[Array, "*b l"] | None
+
+
 @no_type_check  # JAX rebuilds pytrees with leaves of any type
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +59,20 @@ class Batch:
     source_structure: Structure | None = None
     segments: Int[Array, "*b l"] | None = None
     source_segments: Int[Array, "*b s"] | None = None
+
+    @property
+    def side(self) -> Side:
+        """The side of the stack that answers."""
+        return Side(self.tokens, self.mask, self.structure, self.segments)
+
+    @property
+    def source(self) -> Side | None:
+        """The side of the encoder of an encoder–decoder; None elsewhere."""
+        if self.source_tokens is None:
+            return None
+        assert self.source_mask is not None
+        structure = self.source_structure or {}
+        return Side(self.source_tokens, self.source_mask, structure, self.source_segments)
 
 
 def pack(batch: Batch, k: int) -> Batch:

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Num, PyTree
 
-from pe_lab.model.streams import Stream
+from pe_lab.model.streams import Stream, Streams, answering_stack
 from pe_lab.positions.base import PositionScheme
-from pe_lab.tasks.batch import Batch, pack, packed
+from pe_lab.tasks.batch import Batch, Side, pack, packed
 from pe_lab.training import splits
 from pe_lab.training.random_keys import (
     DROPOUT,
@@ -33,34 +33,27 @@ class ModelBatch:
     """The input of a model, and the labels for its logits.
 
     Attributes:
-      stream: of the stack that answers.
-      source: of the encoder of an encoder–decoder; None elsewhere.
+      streams: the input of each stack.
       labels: the id that each place must give.
       scores: a pytree of [B, L] leaves, which the loss or the metrics read.
       dropout_keys: one for each example; None: no dropout.
       num_loops: one number for the whole batch; None: all loops of the model.
     """
 
-    stream: Stream
-    source: Stream | None
+    streams: Streams
     labels: Int[Array, "b l"]
     scores: PyTree
     dropout_keys: Key[Array, "b"] | None = None
     num_loops: Int[Array, ""] | None = None
 
     @property
-    def streams(self) -> tuple[Stream, ...]:
-        return (self.stream,) if self.source is None else (self.stream, self.source)
-
-    @property
     def masks(self) -> tuple[Bool[Array, "b _"], ...]:
-        return tuple(stream.mask for stream in self.streams)
+        return tuple(stream.mask for stream in self.streams.values())
 
     def select(self, rows: Int[Array, "r"]) -> "ModelBatch":
         """The examples with these indices."""
         return ModelBatch(
-            stream=self.stream.select(rows),
-            source=None if self.source is None else self.source.select(rows),
+            streams={name: stream.select(rows) for name, stream in self.streams.items()},
             labels=self.labels[rows],
             scores=jax.tree.map(lambda leaf: leaf[rows], self.scores),
             dropout_keys=None if self.dropout_keys is None else self.dropout_keys[rows],
@@ -68,11 +61,11 @@ class ModelBatch:
         )
 
     def shorten(self, num_tokens: tuple[int, ...]) -> "ModelBatch":
-        """The first tokens of each stream."""
-        length = num_tokens[0]
+        """The first tokens of each stream, whose numbers are in the order of `masks`."""
+        lengths = dict(zip(self.streams, num_tokens, strict=True))
+        length = lengths[answering_stack(lengths)]
         return ModelBatch(
-            stream=self.stream.shorten(length),
-            source=None if self.source is None else self.source.shorten(num_tokens[1]),
+            streams={name: self.streams[name].shorten(lengths[name]) for name in lengths},
             labels=self.labels[:, :length],
             scores=jax.tree.map(lambda leaf: leaf[:, :length], self.scores),
             dropout_keys=self.dropout_keys,
@@ -157,55 +150,51 @@ def add_positions(
     *,
     train: bool,
     offset: Int[ArrayLike, ""] = 0,
-) -> tuple[Batch, Stream, Stream | None]:
-    """The contexts of a batch with one example a row, and their streams.
+) -> tuple[Batch, Streams]:
+    """The contexts of a batch with one example a row, and the streams of the stacks.
 
     Args:
       keys: of each example's positions; the source's are folded from them.
       train: several examples are packed into one context, where the layout says so.
       offset: added to every position.
-
-    Returns:
-      The contexts, the stream of the stack that answers, and the stream of an encoder before it.
     """
     count = setup.layout.examples_per_context if train else 1
     contexts = pack(batch, count) if count > 1 else batch
-    stream = functools.partial(_stream, setup, batch, contexts, keys, train=train, offset=offset)
-    source = None if batch.source_tokens is None else stream("source_")
-    return contexts, stream(""), source
+    stream = functools.partial(_stream, setup, train=train, offset=offset)
+    answering = answering_stack(setup.abstract_model.stacks)
+    streams = {answering: stream(batch.side, contexts.side, keys)}
+    if batch.source is not None and contexts.source is not None:
+        streams["encoder"] = stream(batch.source, contexts.source, keys, is_source=True)
+    return contexts, streams
 
 
 def _stream(
     setup: Setup,
-    batch: Batch,
-    contexts: Batch,
+    examples: Side,
+    contexts: Side,
     keys: Key[Array, "n"],
-    prefix: str,
     *,
+    is_source: bool = False,
     train: bool,
     offset: Int[ArrayLike, ""],
 ) -> Stream:
-    """The stream of the fields with a prefix, "" or "source_"."""
-    tokens = getattr(contexts, prefix + "tokens")
-    mask = getattr(contexts, prefix + "mask")
-    segments = getattr(contexts, prefix + "segments")
+    """The stream of one side of a batch."""
+    tokens, mask, segments = contexts.tokens, contexts.mask, contexts.segments
     is_apart = segments is not None and setup.layout.document_mask
     num_packed = len(keys) // len(mask)  # examples in a context
     positions = []
     for index, scheme in enumerate(setup.schemes):
         positions_of = functools.partial(_positions, scheme, train=train, offset=offset)
-        draws_again = bool(prefix) and not scheme.one_draw
+        draws_again = is_source and not scheme.one_draw
         scheme_keys = _scheme_keys(keys, index, is_source=draws_again)
         if not is_apart:
             # One range of positions for the whole context; its first example's key draws them.
-            structure = getattr(contexts, prefix + "structure")
             first_keys = scheme_keys[::num_packed]
-            positions.append(positions_of(first_keys, mask, structure, segments))
+            positions.append(positions_of(first_keys, mask, contexts.structure, segments))
             continue
         # Every example has its own positions, which are packed as its tokens are.
-        example_mask = getattr(batch, prefix + "mask")
-        structure = getattr(batch, prefix + "structure")
-        rows = positions_of(scheme_keys, example_mask, structure, None)
+        example_mask = examples.mask
+        rows = positions_of(scheme_keys, example_mask, examples.structure, None)
         num_rows, _, _, *axes = rows.shape
         rows = jnp.broadcast_to(rows, (num_rows, *example_mask.shape, *axes))
         pack_rows = functools.partial(packed, mask=example_mask, k=num_packed)

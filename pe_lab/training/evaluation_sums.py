@@ -16,7 +16,7 @@ import optax
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PyTree
 
 from pe_lab.metrics.base import Predictions, Sums, measured_for
-from pe_lab.model.streams import Stream
+from pe_lab.model.streams import Streams
 from pe_lab.model.transformer import Transformer
 from pe_lab.tasks.base import Example
 from pe_lab.training import batches, devices, evaluation_data
@@ -131,13 +131,13 @@ def measure_batch(
     lay_out = functools.partial(setup.layout, setup.task)
     rows = jax.vmap(lay_out)(examples)
     position_keys = stream_keys(keys, EVALUATED_POSITIONS)
-    rows, stream, source = batches.add_positions(
+    rows, streams = batches.add_positions(
         setup, rows, position_keys, train=False, offset=which.offset
     )
     counted = jnp.broadcast_to(is_counted[:, None], rows.labels.shape)
     attributes = _attributes(setup, examples, rows.labels.shape)
     scored = Scored(rows.target, rows.answer, counted, attributes)
-    batch = ModelBatch(stream, source, rows.labels, scored)
+    batch = ModelBatch(streams, rows.labels, scored)
     shortest_example = setup.num_tokens(min(evaluate.all_lengths))
     fewest_tokens = sum(shortest_example.values())
 
@@ -181,7 +181,7 @@ def _sums(
     """
     names = setup.run.evaluate.attributes
     largest = [setup.task.attributes[name].largest(setup.task, bound) for name in names]
-    logits = model(*batch.streams)
+    logits = model(batch.streams)
     scored: Scored = batch.scores
     target, counted = scored.target, scored.counted
     is_finite = jnp.isfinite(logits).all(axis=-1)  # an argmax over NaN would be token 0
@@ -214,7 +214,7 @@ def _sums(
     return BatchSums(metrics, not_finite)
 
 
-def _scale_ratio(model: Transformer, streams: tuple[Stream, ...]) -> Float[Array, "e"]:
+def _scale_ratio(model: Transformer, streams: Streams) -> Float[Array, "e"]:
     """RMS of each stack's input encodings relative to the scaled token embedding."""
 
     def rms(x: Array, is_counted: Bool[Array, "..."] | None = None) -> Array:
@@ -222,7 +222,8 @@ def _scale_ratio(model: Transformer, streams: tuple[Stream, ...]) -> Float[Array
         return jnp.sqrt(mean_square)
 
     ratios = []
-    for stack, stream in zip(model.stacks.values(), reversed(streams), strict=True):
+    for name, stack in model.stacks.items():
+        stream = streams[name]
         table = stack.embedding.embedding[...]
         token_rms = rms(table * stack.embedding_scale)
         of_first_layer = tuple(positions[:1] for positions in stream.positions)

@@ -46,11 +46,11 @@ def training_batch(
       first_step: the step at which the run started.
     """
     examples, position_keys = draw(setup, key, now, data, first_step)
-    contexts, stream, source = batches.add_positions(setup, examples, position_keys, train=True)
+    contexts, streams = batches.add_positions(setup, examples, position_keys, train=True)
     weights = batches.loss_weights(setup, contexts)
     dropout_keys = batches.dropout_keys(setup, key, now)
     num_loops = batches.draw_num_loops(setup, key, now)
-    return ModelBatch(stream, source, contexts.labels, weights, dropout_keys, num_loops)
+    return ModelBatch(streams, contexts.labels, weights, dropout_keys, num_loops)
 
 
 def draw(
@@ -81,9 +81,9 @@ def batch_loss(setup: Setup, params: PyTree, batch: ModelBatch, biases: PyTree =
       biases: of `shared_biases`, computed before; None: the model computes them.
     """
     model = setup.model(params)
-    terms = model.position_terms(*batch.streams, biases=biases)
+    terms = model.position_terms(batch.streams, biases=biases)
     logits = model(
-        *batch.streams,
+        batch.streams,
         terms=terms,
         dropout_keys=batch.dropout_keys,
         num_loops=batch.num_loops,
@@ -97,8 +97,8 @@ def batch_loss(setup: Setup, params: PyTree, batch: ModelBatch, biases: PyTree =
 def loss_and_gradient(setup: Setup, params: PyTree, batch: ModelBatch) -> tuple[Loss, PyTree]:
     """The loss of a batch and its gradient, over the devices that share the batch."""
 
-    def shared_biases(params: PyTree, batch: ModelBatch, learned: bool) -> PyTree:
-        return setup.model(params).shared_biases(*batch.streams, learned=learned)
+    def shared_biases(params: PyTree, batch: PyTree) -> tuple[PyTree, PyTree]:
+        return setup.model(params).shared_biases(batch.streams)
 
     shortest_example = setup.num_tokens(setup.run.train.min_length)
     shortest_context = setup.layout.examples_per_context * sum(shortest_example.values())

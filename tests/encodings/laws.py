@@ -170,7 +170,10 @@ class Subject:
         graph = nnx.graphdef(
             self.start if kernels == self.start.answering.kernels else self.build(kernels=kernels)
         )
-        return lambda params, stream, source: nnx.merge(graph, params)(stream, source)
+        start = self.start
+        return lambda params, stream, source: nnx.merge(graph, params)(
+            models.by_stack(start, stream, source)
+        )
 
     def source(
         self, tokens: Any = None, *parts: Any, arange: bool = False, **more: Any

@@ -136,7 +136,9 @@ def test_padding_far_behind_leaves_logits_alone_and_gradients_finite(dtype, tole
     graph, params = nnx.split(model)
 
     def loss(params):
-        return nnx.merge(graph, params)(models.stream(tokens, positions, mask))[:, :3].sum()
+        return nnx.merge(graph, params)({"decoder": models.stream(tokens, positions, mask)})[
+            :, :3
+        ].sum()
 
     assert all(np.isfinite(g).all() for g in jax.tree.leaves(jax.grad(loss)(params)))
 

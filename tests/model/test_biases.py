@@ -34,13 +34,12 @@ def stream(length, arange=True, batch=2):
 def test_terms_with_shared_biases_are_those_without(name, arange):
     """Computed for nine tokens, read for five."""
     model = models.build(*SPECS[name], kernels=CPU)
-    shared = {}
-    for learned in (False, True):
-        shared |= model.shared_biases(stream(LONG, arange), learned=learned)["answering"]
+    learned, fixed = model.shared_biases({"decoder": stream(LONG, arange)})
+    shared = {**learned["decoder"], **fixed["decoder"]}
     assert len(shared) == len(set(model.decoder.layer_sites))
-    terms = model.position_terms(stream(SHORT, arange), biases={"answering": shared})
-    alone = model.position_terms(stream(SHORT, arange))
-    for one, other in zip(terms.answering.attention, alone.answering.attention, strict=True):
+    terms = model.position_terms({"decoder": stream(SHORT, arange)}, biases={"decoder": shared})
+    alone = model.position_terms({"decoder": stream(SHORT, arange)})
+    for one, other in zip(terms["decoder"].attention, alone["decoder"].attention, strict=True):
         np.testing.assert_allclose(
             one.bias, other.bias, rtol=1e-5, atol=ROUNDING if name == PAIRS else 1e-7
         )
@@ -57,34 +56,33 @@ def test_terms_with_shared_biases_are_those_without(name, arange):
 )
 def test_biases_with_parameters_are_shared_apart_from_others(specs, learned):
     model = models.build(*specs, kernels=CPU)
-    assert bool(model.shared_biases(stream(LONG), learned=learned)["answering"])
-    assert not model.shared_biases(stream(LONG), learned=not learned)["answering"]
+    with_parameters, without = model.shared_biases({"decoder": stream(LONG)})
+    assert bool(with_parameters["decoder"]) == learned
+    assert bool(without["decoder"]) != learned
 
 
 @pytest.mark.parametrize("spec", ["rope", "nope", "fox"])
 def test_an_encoding_without_a_bias_of_positions_shares_none(spec):
     model = models.build(spec, kernels=CPU)
-    assert not any(
-        model.shared_biases(stream(LONG), learned=learned)["answering"] for learned in (False, True)
-    )
+    assert model.shared_biases({"decoder": stream(LONG)}) == ({"decoder": {}}, {"decoder": {}})
 
 
 def test_positions_of_each_example_share_no_bias():
     model = models.build("t5_bias", kernels=CPU)
     rows = jnp.broadcast_to(jnp.arange(LONG), (1, 2, LONG))
     own = models.stream(models.random_tokens(2, LONG), rows)
-    assert not model.shared_biases(own, learned=True)["answering"]
+    assert model.shared_biases({"decoder": own}) == ({"decoder": {}}, {"decoder": {}})
 
 
 @pytest.mark.slow
 def test_layers_with_the_same_encodings_share_their_terms():
     """One bias for all layers with one table; one for each layer with tables of their own."""
-    shared = models.build("t5_bias").position_terms(stream(SHORT)).answering.attention
+    shared = models.build("t5_bias").position_terms({"decoder": stream(SHORT)})["decoder"].attention
     assert shared[0] is shared[1]
     own = (
         models.build(dict(name="t5_bias", share=False))
-        .position_terms(stream(SHORT))
-        .answering.attention
+        .position_terms({"decoder": stream(SHORT)})["decoder"]
+        .attention
     )
     assert np.abs(np.asarray(own[0].bias - own[1].bias)).max() > 0
 

@@ -27,7 +27,8 @@ def assert_agrees(architecture, **changes):
         dict(name="t5_bias", stacks=stacks),
         **changes,
     )
-    graph, start = nnx.split(Transformer(model, VOCABULARIES[architecture], key=jax.random.key(0)))
+    transformer = Transformer(model, VOCABULARIES[architecture], key=jax.random.key(0))
+    graph, start = nnx.split(transformer)
     p = moved(nnx.to_pure_dict(start))
     read = models.stream(
         models.random_tokens(2, 7), jnp.asarray(POSITIONS)[None], prefix(LENGTHS, 7)
@@ -38,7 +39,9 @@ def assert_agrees(architecture, **changes):
         prefix(SOURCE_LENGTHS, 6),
     )
     source = source if architecture == "encoder_decoder" else None
-    found = jax.jit(lambda p, read, source: nnx.merge(graph, p)(read, source))(p, read, source)
+    found = jax.jit(
+        lambda p, read, source: nnx.merge(graph, p)(models.by_stack(transformer, read, source))
+    )(p, read, source)
     for i, n in enumerate(LENGTHS):
         of_example = [
             (np.asarray(s.tokens[i, :m]), positions[i, :m].tolist())

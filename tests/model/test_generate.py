@@ -73,9 +73,9 @@ def uncached(architecture):
     end = ENDS[architecture]
     answers = np.full((len(PROMPTS), T), end)
     for i in range(T):
-        logits = np.asarray(
-            full(stream(jnp.asarray(tokens), mask=jnp.asarray(mask)), source(architecture))
-        )
+        read = stream(jnp.asarray(tokens), mask=jnp.asarray(mask))
+        streams = models.by_stack(model(architecture), read, source(architecture))
+        logits = np.asarray(full(streams))
         for row in range(len(PROMPTS)):
             last = mask[row].sum() - 1
             if (answers[row, :i] == end).any():
@@ -176,7 +176,7 @@ def sampled(temperature, key=0, count=4000, max_tokens=1, end=99):
 @pytest.mark.parametrize("temperature", [1.0, 3.0])
 def test_samples_have_the_probabilities_of_their_temperature(temperature):
     """Pearson's statistic of 4000 samples, 10 degrees of freedom: above 30 once in a thousand keys."""
-    logits = np.asarray(model()(stream(prompts()[0][:1])))[0, -1].astype(float)
+    logits = np.asarray(model()({"decoder": stream(prompts()[0][:1])}))[0, -1].astype(float)
     expected = 4000 * np.exp(logits / temperature) / np.exp(logits / temperature).sum()
     rare = expected < 5  # together: the statistic wants five or more in every class
     counts = np.bincount(sampled(temperature)[:, 0], minlength=11)
@@ -227,9 +227,9 @@ def test_two_thousand_tokens_from_a_cache_are_the_full_forward():
     @jax.jit
     def both(params):
         model = nnx.merge(graph, params)
-        return model(read), decode(model, start(model, read.positions, 1), read.tokens, read.mask)[
-            0
-        ]
+        return model({"decoder": read}), decode(
+            model, start(model, read.positions, 1), read.tokens, read.mask
+        )[0]
 
     full, stepped = both(params)
     assert np.abs(full).max() > 1
@@ -299,7 +299,7 @@ def examples(made):
     )
 
 
-def halfway(made, batch, read, source):
+def halfway(made, batch, streams):
     """Parameters trained to say what is right for the first half, and a wrong first token for the second."""
     first = batch.target & (jnp.cumsum(batch.target, axis=1) == 1)
     wrong = (batch.labels + 1) % made.task.target_vocabulary.num_symbols
@@ -308,7 +308,7 @@ def halfway(made, batch, read, source):
 
     def loss(params):
         losses = optax.softmax_cross_entropy_with_integer_labels(
-            made.model(params)(read, source), labels
+            made.model(params)(streams), labels
         )
         return jnp.where(batch.target, losses, 0).sum() / COUNT
 
@@ -323,22 +323,28 @@ def halfway(made, batch, read, source):
 
 def verdicts(made):
     """Of each example the forward pass's and decoding's, and how many exact matches evaluation counts."""
-    (batch, read, source), (length,) = examples(made), made.run.evaluate.lengths
-    params = halfway(made, batch, read, source)
+    (batch, streams), (length,) = examples(made), made.run.evaluate.lengths
+    params = halfway(made, batch, streams)
     model = made.model(params)
-    forced = ((model(read, source).argmax(axis=-1) == batch.labels) | ~batch.target).all(axis=1)
+    forced = ((model(streams).argmax(axis=-1) == batch.labels) | ~batch.target).all(axis=1)
     place, room = (
         batch.target.argmax(axis=1),
         made.task.target_bound(length) + 1,
     )  # of the first target token's prediction
     # Drawn once for the whole context; slots that only a wrong answer reaches have any position.
-    positions = None
+    positions, read = None, streams["decoder"]
     if not all(read.arange):
         positions = tuple(jnp.pad(p, ((0, 0), (0, 0), (0, room))) for p in read.positions)
     prompt = prefix(place + 1, read.tokens.shape[1])
     end = made.task.target_vocabulary.end
     answers, _ = generate(
-        model, read.tokens, prompt, end=end, max_tokens=room, positions=positions, source=source
+        model,
+        read.tokens,
+        prompt,
+        end=end,
+        max_tokens=room,
+        positions=positions,
+        source=streams.get("encoder"),
     )
     which = evaluation_sums.Examples(
         *map(jnp.asarray, (1, length, 0, 0, COUNT))  # of the test split

@@ -88,10 +88,9 @@ def test_no_hook_sees_a_position_that_no_token_has(architecture):
     model = models.build(spec, architecture=architecture, num_layers=1)
     mask = models.prefix([3, 5], 5)
     positions = jnp.where(mask, jnp.arange(5)[None] + 10, 99)[None]
-    streams = [models.stream(models.random_tokens(2, 5, size=9), positions, mask)] * len(
-        model.stacks
-    )
-    assert seen_by_hooks(lambda: model(*streams)) == {10, 11, 12, 13, 14}
+    stream = models.stream(models.random_tokens(2, 5, size=9), positions, mask)
+    streams = dict.fromkeys(model.stacks, stream)
+    assert seen_by_hooks(lambda: model(streams)) == {10, 11, 12, 13, 14}
 
 
 @pytest.mark.slow

@@ -283,11 +283,10 @@ def test_remat_changes_neither_loss_nor_gradients(architecture, dropout):
     graph, p = nnx.split(model)
 
     def loss(p, remat):
-        return jnp.square(
-            nnx.merge(graph, p)(reads(), *of_encoder, dropout_keys=keys(0), remat=remat)
-        ).sum()
+        return jnp.square(nnx.merge(graph, p)(streams, dropout_keys=keys(0), remat=remat)).sum()
 
-    of_encoder = [source()] if architecture == "encoder_decoder" else []
+    encoder = [source()] if architecture == "encoder_decoder" else []
+    streams = models.by_stack(model, reads(), *encoder)
     compiled = [
         jax.jit(jax.value_and_grad(functools.partial(loss, remat=r))) for r in (False, True)
     ]

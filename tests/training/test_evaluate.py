@@ -68,22 +68,14 @@ def logits_of(made, params, r, split, length, count, offset=0):
             key = jax.random.fold_in(key, name)
         batch = examples(key[None], jnp.asarray([length]))
         key = jax.random.fold_in(key, EVALUATED_POSITIONS)
-        stream, source = (
-            Stream(
-                batch.tokens,
-                (made.scheme(key[None], batch.mask, train=False) + offset,),
-                batch.mask,
-            ),
-            None,
-        )
+        positions = made.scheme(key[None], batch.mask, train=False) + offset
+        name = "encoder" if made.run.layout.name == "encoder" else "decoder"
+        streams = {name: Stream(batch.tokens, (positions,), batch.mask)}
         if batch.source_tokens is not None:
             key = jax.random.fold_in(key, SOURCE_POSITIONS)
-            source = Stream(
-                batch.source_tokens,
-                (made.scheme(key[None], batch.source_mask, train=False) + offset,),
-                batch.source_mask,
-            )
-        logits = model(stream, source)
+            positions = made.scheme(key[None], batch.source_mask, train=False) + offset
+            streams["encoder"] = Stream(batch.source_tokens, (positions,), batch.source_mask)
+        logits = model(streams)
         out.append((jax.tree.map(lambda x: np.asarray(x[0]), batch), np.asarray(logits)[0]))
     return out
 
@@ -164,9 +156,8 @@ def test_teacher_forced_exact_match_is_greedy_decoding():
         for place in target:
             seen = jnp.asarray(np.arange(len(tokens)) <= place)[None]
             positions = made.scheme(jax.random.split(jax.random.key(0), 1), seen, train=False)
-            said = int(
-                model(Stream(jnp.asarray(tokens)[None], (positions,), seen))[0, place].argmax()
-            )
+            stream = Stream(jnp.asarray(tokens)[None], (positions,), seen)
+            said = int(model({"decoder": stream})[0, place].argmax())
             if place + 1 < len(tokens):
                 tokens[place + 1] = said
             else:
@@ -467,10 +458,10 @@ def test_a_text_has_the_likelihood_of_every_place(tmp_path):
     (rows,) = evaluator(made).rows(params, [EvaluationPoint("test", 3, 0)])
     found = {r["metric"]: r["value"] for r in rows}
     keys = evaluation_data.keys(1, 3, jnp.arange(16))
-    batch, stream, _ = add_positions(
+    batch, streams = add_positions(
         made, draw_examples(made, keys, jnp.full(16, 3), 3, data), keys, train=False
     )
-    logits = np.asarray(made.model(jax.tree.map(lambda p: p[0], params))(stream))
+    logits = np.asarray(made.model(jax.tree.map(lambda p: p[0], params))(streams))
     losses = (
         np.log(np.exp(logits).sum(-1))
         - np.take_along_axis(logits, np.asarray(batch.labels)[..., None], -1)[..., 0]

@@ -52,7 +52,7 @@ def test_with_abacus_at_the_input_fire_sees_the_offsets_of_tokens(monkeypatch):
         evaluate__validation_lengths=(2,),
     )
     setup = build_setup(run)
-    stream = batch_of(setup).stream
+    stream = batch_of(setup).streams["decoder"]
     num_tokens = stream.mask.shape[1]
     seen = []
     of_pair = FIRE.bias
@@ -64,7 +64,7 @@ def test_with_abacus_at_the_input_fire_sees_the_offsets_of_tokens(monkeypatch):
     monkeypatch.setattr(FIRE, "bias", bias)
     reference = dataclasses.replace(run.execution, kernels="reference")
     plain = build_setup(dataclasses.replace(run, execution=reference))
-    plain.model(plain.initial_params(0))(stream)
+    plain.model(plain.initial_params(0))({"decoder": stream})
     (Q, K), *_ = seen
     np.testing.assert_array_equal(Q[0], np.arange(num_tokens))
     np.testing.assert_array_equal((K[0] - Q[0, 6])[:9], np.arange(-6, 3))
@@ -79,7 +79,8 @@ def test_the_studys_own_draws_do_not_change_when_an_encoding_names_a_scheme():
             "rope", dict(name="fire", positions=RANDOMIZED | {"maximum": 32}), positions=RANDOMIZED
         )
     )
-    one, two = batch_of(alone).stream.positions, batch_of(both).stream.positions
+    one = batch_of(alone).streams["decoder"].positions
+    two = batch_of(both).streams["decoder"].positions
     np.testing.assert_array_equal(one[0], two[0])
     assert len(two) == 2
     assert int(two[1].max()) < 32
@@ -135,13 +136,15 @@ SUBSETS = (
 @pytest.mark.slow
 def test_decoding_equals_the_full_forward_pass_with_two_schemes_and_subsets_of_heads():
     setup = build_setup(tiny.run("sinusoidal", *SUBSETS, positions=RANDOMIZED))
-    stream = batch_of(setup).stream
+    stream = batch_of(setup).streams["decoder"]
 
     @jax.jit
     def forward_and_decoded(params, stream):
         model = setup.model(params)
         cache = decode.start(model, stream.positions, len(stream.tokens))
-        return model(stream), decode.decode(model, cache, stream.tokens, stream.mask)[0]
+        return model({"decoder": stream}), decode.decode(model, cache, stream.tokens, stream.mask)[
+            0
+        ]
 
     whole, logits = forward_and_decoded(setup.initial_params(1), stream)
     valid = np.asarray(stream.mask)
@@ -169,8 +172,8 @@ def test_a_packed_batch_has_the_loss_of_its_examples_alone():
 def test_an_offset_moves_the_positions_of_every_scheme():
     setup = build_setup(tiny.run(*SUBSETS, positions=RANDOMIZED))
     drawn = step.draw(setup, jax.random.key(0), jnp.asarray(0))
-    _, still, _ = add_positions(setup, *drawn, train=False)
-    _, moved, _ = add_positions(setup, *drawn, train=False, offset=5)
+    still = add_positions(setup, *drawn, train=False)[1]["decoder"]
+    moved = add_positions(setup, *drawn, train=False, offset=5)[1]["decoder"]
     for before, after in zip(still.positions, moved.positions, strict=True):
         is_token = still.mask if before.shape[1] > 1 else still.mask.any(axis=0, keepdims=True)
         np.testing.assert_array_equal(after, np.where(is_token, before + 5, 0))

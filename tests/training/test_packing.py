@@ -106,7 +106,8 @@ def test_each_example_counts_once_in_a_mean_over_examples():
 
 def positions_of(positions, document_mask):
     """Positions [B, L], mask and segments of the first packed contexts."""
-    _, stream, _ = drawn(made("decoder", 4, document_mask, positions=positions))
+    _, streams = drawn(made("decoder", 4, document_mask, positions=positions))
+    stream = streams["decoder"]
     return (
         np.asarray(jnp.broadcast_to(stream.positions[0][0], stream.mask.shape)),
         np.asarray(stream.mask),

@@ -165,7 +165,7 @@ def test_the_loss_is_the_mean_cross_entropy_of_target_tokens():
     setup, member = build_setup(RUN), of(group, 0)
     params = jax.tree.map(lambda leaf: leaf[0], programs(RUN)[0](group).params)
     batch = step.training_batch(setup, jax.random.key(member.data_seed), jnp.asarray(0))
-    logits = np.asarray(setup.model(params)(*batch.streams), np.float64)
+    logits = np.asarray(setup.model(params)(batch.streams), np.float64)
     log_sums = np.log(np.exp(logits).sum(axis=-1))
     of_labels = np.take_along_axis(logits, np.asarray(batch.labels)[..., None], axis=-1)
     examples, _ = batch_of(RUN, member.data_seed, 0)

@@ -30,11 +30,11 @@ def read(run, train=True, offset=0):
 @pytest.mark.full
 def test_a_decoders_copies_share_the_position_of_what_they_copy():
     run = tiny.run("rope", positions={"name": "coupled", "max_position": 20}, train__min_length=3)
-    _, stream, _ = read(run)
+    stream = read(run)[1]["decoder"]
     at, start = np.asarray(stream.positions[0][0]), np.asarray(stream.positions[0][0][:, :1])
     np.testing.assert_array_equal(at - start, np.broadcast_to([0, 1, 2, 3, 0, 1, 2, 3], at.shape))
     assert len(np.unique(start)) > 2  # drawn for each example
-    np.testing.assert_array_equal(read(run, train=False)[1].positions[0][0][:, 0], 1)
+    np.testing.assert_array_equal(read(run, train=False)[1]["decoder"].positions[0][0][:, 0], 1)
 
 
 @pytest.mark.full
@@ -47,15 +47,17 @@ def test_the_streams_of_an_encoder_decoder_share_their_draw(name):
         layout__name="encoder_decoder",
         train__min_length=3,
     )
-    _, stream, source = read(run)
-    np.testing.assert_array_equal(stream.positions[0][0][:, 1:], source.positions[0][0])
+    _, streams = read(run)
+    np.testing.assert_array_equal(
+        streams["decoder"].positions[0][0][:, 1:], streams["encoder"].positions[0][0]
+    )
 
 
 @pytest.mark.full
 def test_positions_of_two_axes_reach_the_encodings_of_each_axis_and_an_offset_both():
     """BiPE: a learned code of the place inside the prompt or the target, RoPE between the two."""
     run = tiny.run(*BIPE, positions={"name": "two_stream"}, train__min_length=3)
-    _, stream, _ = read(run)
+    stream = read(run)[1]["decoder"]
     assert np.asarray(stream.positions[0][0][0]).tolist() == [
         [0, 0],
         [1, 0],
@@ -66,7 +68,7 @@ def test_positions_of_two_axes_reach_the_encodings_of_each_axis_and_an_offset_bo
         [2, 1],
         [3, 1],
     ]
-    shifted = read(run, offset=5)[1].positions
+    shifted = read(run, offset=5)[1]["decoder"].positions
     np.testing.assert_array_equal(shifted[0], stream.positions[0] + 5)
     made = build_setup(run)
     model = made.model(jax.tree.map(jnp.asarray, initial_state(made, tiny.members({})).params | {}))
@@ -108,7 +110,7 @@ def test_examples_packed_without_a_document_mask_count_anew_under_packed():
         layout__document_mask=False,
         train__min_length=3,
     )
-    _, stream, _ = read(run)
+    stream = read(run)[1]["decoder"]
     assert stream.segments is None
     np.testing.assert_array_equal(
         stream.positions[0][0], np.broadcast_to([*range(8), *range(8)], (8, 16))

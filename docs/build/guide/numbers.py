@@ -71,15 +71,10 @@ def permuted(settings: Model, architecture: str, encoding: str, length: int = 16
 
     @jax.jit
     def logits(params, tokens):
-        return nnx.merge(graph, params)(
-            Stream(
-                tokens,
-                (jnp.arange(length)[None, None],),
-                jnp.ones((1, length), bool),
-                None,
-                (True,),
-            )
-        )
+        positions = jnp.arange(length)[None, None]
+        mask = jnp.ones((1, length), bool)
+        stream = Stream(tokens, (positions,), mask, None, (True,))
+        return nnx.merge(graph, params)({architecture: stream})
 
     original = logits(params, tokens)
     permuted_logits = logits(params, tokens[:, order])

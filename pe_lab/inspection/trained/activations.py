@@ -13,7 +13,7 @@ from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.model.block import Block
 from pe_lab.model.sites import Site
-from pe_lab.model.streams import Stream, View
+from pe_lab.model.streams import Streams, View
 from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms
 from pe_lab.model.transformer import Terms, Transformer
 
@@ -106,12 +106,12 @@ class _RecordedBlock(nnx.Module):
 
 
 def record_activations(
-    model: Transformer, stream: Stream, source: Stream | None = None
+    model: Transformer, streams: Streams
 ) -> tuple[Float[Array, "b l v"], Activations]:
     """Logits and activations. The blocks of the model are replaced, so pass a merged copy."""
     hidden: dict[str, list[Array]] = {}
     attention: dict[str, list[AttentionActivations]] = {}
-    terms = _with_recorders(model, model.position_terms(stream, source), attention)
+    terms = _with_recorders(model, model.position_terms(streams), attention)
     for name, stack in model.stacks.items():
 
         def record(x: Array, out: Array, name: str = name) -> None:
@@ -119,7 +119,7 @@ def record_activations(
 
         recorded = [_RecordedBlock(block, record) for block in stack.blocks]
         stack.blocks = nnx.List(recorded)  # type: ignore[arg-type]
-    logits = model(stream, source, terms=terms)
+    logits = model(streams, terms=terms)
     return logits, Activations(hidden, attention)
 
 
@@ -150,6 +150,9 @@ def _with_recorders(
         cross = layers("cross", stack_terms.cross, view, memory.view)
         return dataclasses.replace(recorded, cross=cross)
 
-    names = list(model.stacks)
-    source = None if terms.source is None else stack(names[0], terms.source, None)
-    return Terms(stack(names[-1], terms.answering, terms.source), source)
+    recorded = {}
+    memory = None
+    for name in model.stacks:
+        recorded[name] = stack(name, terms[name], memory)
+        memory = terms[name]
+    return recorded

@@ -24,6 +24,7 @@ from jaxtyping import Array, Bool, Float, PyTree
 from pe_lab.inspection.trained.activations import Activations, record_activations
 from pe_lab.inspection.trained.examples import BatchSize, Scalar, draw
 from pe_lab.inspection.trained.loaded_model import LoadedModel
+from pe_lab.model.streams import answering_stack
 from pe_lab.runs.errors import UserError
 from pe_lab.training.setup import Setup
 
@@ -108,17 +109,16 @@ def _sums(
     def activations(setup: Setup, params: PyTree, data: PyTree) -> Activations:
         examples = draw(setup, sizes, length, first, data)
         model = setup.model(params)
-        return record_activations(model, examples.answering, examples.source)[1]
+        return record_activations(model, examples.streams)[1]
 
     of_one = activations(setup, params, data)
     of_other = activations(other_setup, other_params, other_data)
-    answering = list(of_one.hidden)[-1]
+    answering = answering_stack(examples.streams)
     sums: dict[str, list[tuple[Array, Array]]] = {}
     for name, layers in of_one.attention.items():
         queries = answer_queries
         if name not in ("cross", answering):  # an encoder before a decoder: all its tokens
-            assert examples.source is not None
-            queries = jnp.pad(examples.source.mask, ((0, 0), (sink, 0))) & counted
+            queries = jnp.pad(examples.streams[name].mask, ((0, 0), (sink, 0))) & counted
         sums[name] = []
         for layer, other_layer in zip(layers, of_other.attention[name], strict=True):
             assert layer.weights is not None

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
 
-from pe_lab.model.streams import Stream
+from pe_lab.model.streams import Stream, Streams, answering_stack
 from pe_lab.tasks.batch import Batch
 from pe_lab.training import batches, evaluation_data
 from pe_lab.training.evaluation_data import SPLITS
@@ -24,16 +24,19 @@ class ExampleBatch:
     """A batch of test examples.
 
     Attributes:
-      answering: the stream of the answer, with its positions.
-      source: the stream of the prompt, if it has one of its own.
+      streams: the input of each stack, with its positions.
       aligned: from positions of the answering stream to positions of the prompt's stream, True at
         the token that the task aligns with a label.
     """
 
     batch: Batch
-    answering: Stream
-    source: Stream | None
+    streams: Streams
     aligned: Bool[Array, "b l s"]
+
+    @property
+    def answering(self) -> Stream:
+        """The stream of the answer."""
+        return self.streams[answering_stack(self.streams)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +63,7 @@ def draw(
     lay_out = jax.vmap(functools.partial(setup.layout, setup.task))
     batch = lay_out(examples)
     position_keys = stream_keys(keys, EVALUATED_POSITIONS)
-    _, answering, source = batches.add_positions(setup, batch, position_keys, train=False)
+    _, streams = batches.add_positions(setup, batch, position_keys, train=False)
 
     # The layout of an example whose target is the index of the aligned prompt token puts these
     # indices where the labels are.
@@ -71,9 +74,8 @@ def draw(
         structure={},  # without that of the task, "coupled" is the index of a prompt token plus 1
     )
     indexed = lay_out(numbered)
-    structure = indexed.structure if source is None else indexed.source_structure
-    assert structure is not None
+    structure = (indexed.source or indexed.side).structure
     # -1 matches no label, and part 0 of an example is its prompt.
     prompt_index = jnp.where(structure["parts"] == 0, structure["coupled"] - 1, -1)
     same = indexed.labels[:, :, None] == prompt_index[:, None]
-    return ExampleBatch(batch, answering, source, indexed.answer[:, :, None] & same)
+    return ExampleBatch(batch, streams, indexed.answer[:, :, None] & same)

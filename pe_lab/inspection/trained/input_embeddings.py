@@ -23,7 +23,7 @@ from pe_lab.inspection.trained.examples import BatchSize, Scalar, draw
 from pe_lab.inspection.trained.loaded_model import LoadedModel
 from pe_lab.model.attention import Attention
 from pe_lab.model.stack import Stack
-from pe_lab.model.streams import Stream
+from pe_lab.model.streams import Stream, answering_stack
 from pe_lab.training.setup import Setup
 
 NO_EMBEDDINGS = (
@@ -179,10 +179,9 @@ def _read(
     stream = examples.answering
     stack = setup.model(params).answering
     # A model of its own, because the recording replaces blocks.
-    _, activations = record_activations(setup.model(params), stream, examples.source)
+    _, activations = record_activations(setup.model(params), examples.streams)
     sink = int(stack.sink is not None)
-    answering_name = list(activations.hidden)[-1]
-    first_layer = activations.attention[answering_name][0]
+    first_layer = activations.attention[answering_stack(examples.streams)][0]
     mask = first_layer.mask[:, :, sink:]  # log n of a temperature counts the sink token as a key
     parts = token_and_embedding(stack, stream)
     attention = stack.blocks[0].attention

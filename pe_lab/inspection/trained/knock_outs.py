@@ -15,7 +15,7 @@ import numpy as np
 from flax import nnx
 from jaxtyping import Array, Bool, Float
 
-from pe_lab.model.streams import Stream
+from pe_lab.model.streams import Streams
 from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms, attention_terms
 from pe_lab.model.transformer import Terms, Transformer
 from pe_lab.runs.encoding import Encoding
@@ -115,16 +115,14 @@ def unique_names(encodings: Sequence[Encoding]) -> list[str]:
     return names
 
 
-def logits(
-    model: Transformer, off: SwitchedOff, stream: Stream, source: Stream | None = None
-) -> Float[Array, "b l v"]:
+def logits(model: Transformer, off: SwitchedOff, streams: Streams) -> Float[Array, "b l v"]:
     """Logits with encodings switched off.
 
     Encodings at the inputs are removed from the model, so pass a merged copy.
     """
     _remove_inputs(model, off.inputs)
-    terms = switched_off(model, model.position_terms(stream, source), off.attention)
-    return model(stream, source, terms=terms)
+    terms = switched_off(model, model.position_terms(streams), off.attention)
+    return model(streams, terms=terms)
 
 
 def _remove_inputs(model: Transformer, off: Sequence[bool]) -> None:
@@ -160,9 +158,8 @@ def switched_off(model: Transformer, terms: Terms, off: Bool[Array | np.ndarray,
         cross = layers(stack_terms.cross)
         return dataclasses.replace(stack_terms, attention=attention, cross=cross)
 
-    # The rows are consumed in order, and the encodings of the source come first.
-    source = None if terms.source is None else stack(terms.source)
-    return Terms(stack(terms.answering), source)
+    # The rows are consumed in the order of the stacks.
+    return {name: stack(terms[name]) for name in model.stacks}
 
 
 def all_knock_outs(setup: Setup) -> Iterator[KnockOut]:

@@ -13,6 +13,7 @@ from pe_lab.inspection.trained import knock_outs
 from pe_lab.inspection.trained.examples import BatchSize, Scalar, draw
 from pe_lab.inspection.trained.observations import Observations, join, observe_batch
 from pe_lab.model.decode import generate
+from pe_lab.model.streams import answering_stack
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import RunGroup
 from pe_lab.tasks.base import Vocabulary
@@ -145,8 +146,8 @@ def _one_pass(setup: Setup) -> bool:
 
 
 def answer_vocabulary(setup: Setup) -> Vocabulary:
-    *_, answering = setup.num_tokens(1)  # stacks are in the order of application
-    size = setup.layout.vocabularies(setup.task)[answering]
+    vocabularies = setup.layout.vocabularies(setup.task)
+    size = vocabularies[answering_stack(vocabularies)]
     # A decoder without an encoder has the tokens of the prompt in its vocabulary, too.
     if setup.task.target_vocabulary.size == size:
         return setup.task.target_vocabulary
@@ -174,7 +175,7 @@ def _score(
     """Exact match and token accuracy of each example."""
     examples = draw(setup, sizes, length, first, data)
     batch = examples.batch
-    logits = knock_outs.logits(setup.model(params), off, examples.answering, examples.source)
+    logits = knock_outs.logits(setup.model(params), off, examples.streams)
     # argmax of NaN is a valid token, so undefined logits must not count as right.
     is_finite = jnp.isfinite(logits).all(axis=-1)
     right = is_finite & (logits.argmax(axis=-1) == batch.labels)
@@ -206,7 +207,7 @@ def _answers(
     right = jnp.take_along_axis(labels, slots_inside, axis=1)
     model = setup.model(params)
     if _one_pass(setup):
-        logits = model(examples.answering, examples.source)
+        logits = model(examples.streams)
         predicted = jnp.where(examples.batch.target, logits.argmax(axis=-1), labels)
         tokens = jnp.take_along_axis(predicted, slots_inside, axis=1)
         is_end = jnp.zeros_like(tokens, dtype=bool)
@@ -228,6 +229,6 @@ def _answers(
         end=vocabulary.end if setup.layout.end_token else -1,
         max_tokens=max_tokens,
         positions=tuple(positions),
-        source=examples.source,
+        source=examples.streams.get("encoder"),
     )
     return tokens, lengths + 1, right, counts

@@ -12,6 +12,7 @@ from pe_lab.inspection.trained import attention_statistics
 from pe_lab.inspection.trained.activations import record_activations
 from pe_lab.inspection.trained.attention_statistics import AttentionMeans
 from pe_lab.inspection.trained.examples import BatchSize, Scalar, draw
+from pe_lab.model.streams import answering_stack
 from pe_lab.training.setup import Setup
 
 _ORDER = ("encoder", "decoder", "cross")  # of application; a compiled program sorts by name
@@ -96,13 +97,10 @@ def observe_batch(
 ) -> dict[str, PyTree]:
     """Activations of each example, sums over examples, and the attention of the first one."""
     examples = draw(setup, sizes, length, first, data)
-    _, activations = record_activations(setup.model(params), examples.answering, examples.source)
-    # Stacks are in the order of application, so the answering one is last.
-    stacks = list(activations.hidden)
+    _, activations = record_activations(setup.model(params), examples.streams)
+    streams = examples.streams
+    answering = answering_stack(streams)
     sink = int(setup.run.model.sink_token)
-    streams = {stacks[-1]: examples.answering}
-    if examples.source is not None:
-        streams[stacks[0]] = examples.source
     # The examples that fill the last batch do not count.
     numbers = first + jnp.arange(sizes.size)
     counted = (numbers < num_examples)[:, None]
@@ -111,12 +109,12 @@ def observe_batch(
     sums: dict[str, list[attention_statistics.AttentionSums]] = {}
     first_weights: dict[str, list[Array]] = {}
     for name, layers in activations.attention.items():
-        answers = name in ("cross", stacks[-1])
+        answers = name in ("cross", answering)
         # Only tokens that predict the answer count; in an encoder with a decoder, all tokens.
         queries = examples.batch.target if answers else streams[name].mask
         queries = jnp.pad(queries, ((0, 0), before)) & counted
         # Named keys are tokens of the prompt, which only these queries can see.
-        reads_prompt = answers and (examples.source is None or name == "cross")
+        reads_prompt = answers and (len(streams) == 1 or name == "cross")
         sums[name], first_weights[name] = [], []
         for layer in layers:
             assert layer.weights is not None

@@ -30,7 +30,9 @@ def run(*encodings, architecture="decoder", **changes):
     read = streams(architecture)
     graph, params = nnx.split(model)
     logits, seen = jax.jit(
-        lambda params, *read: record_activations(nnx.merge(graph, params), *read)
+        lambda params, *read: record_activations(
+            nnx.merge(graph, params), models.by_stack(model, *read)
+        )
     )(params, *read)
     return model, models.run(model, *read), np.asarray(logits), seen
 
@@ -81,7 +83,7 @@ def test_weights_are_the_softmax_of_queries_and_keys_that_see_each_other():
 
 def test_weights_are_those_of_an_encoding_that_replaces_the_softmax():
     model, _, _, seen = run("stick_breaking", "rotary_value")
-    terms = model.position_terms(streams("decoder")[0]).answering
+    terms = model.position_terms({"decoder": streams("decoder")[0]})["decoder"]
     for layer, own_terms in zip(seen.attention["decoder"], terms.attention, strict=True):
         sticks, rotation = own_terms.encodings
         q, k = rotation.encoding.transform_qk(layer.q, layer.k, rotation.Q, rotation.K)

@@ -21,7 +21,7 @@ def loss(setup, params, length):
         batch = jax.tree.map(lambda leaf: leaf[None], example)
         positions = jnp.arange(batch.tokens.shape[1])[None, None]
         stream = Stream(batch.tokens, (positions,), batch.mask)
-        log_p = jax.nn.log_softmax(setup.model(params)(stream))
+        log_p = jax.nn.log_softmax(setup.model(params)({"decoder": stream}))
         of_labels = jnp.take_along_axis(log_p, batch.labels[..., None], axis=-1)[..., 0]
         total -= (of_labels * batch.target).sum()
         count += batch.target.sum()

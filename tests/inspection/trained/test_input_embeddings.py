@@ -45,7 +45,7 @@ def test_the_parts_of_token_and_code_sum_to_the_queries_and_keys_that_attention_
     )
     q, k = (input_embeddings.project(model.decoder, parts, which) for which in ("query", "key"))
     attention, sink = model.decoder.blocks[0].attention, int(model.decoder.sink is not None)
-    layer = record_activations(model, READ)[1].attention["decoder"][0]
+    layer = record_activations(model, {"decoder": READ})[1].attention["decoder"][0]
     for split, whole in (
         (input_embeddings.scale_by_temperature(attention, q, layer.mask[:, :, sink:]), layer.q),
         (k, layer.k),

@@ -19,7 +19,7 @@ READ = models.stream(models.random_tokens(2, 6, size=11), mask=MASK)
 @functools.cache
 def _program(graph):
     def logits(params, off):
-        return knock_outs.logits(nnx.merge(graph, params), off, READ)
+        return knock_outs.logits(nnx.merge(graph, params), off, {"decoder": READ})
 
     return jax.jit(logits)
 
@@ -90,9 +90,9 @@ def test_each_head_and_both_are_other_models():
 @pytest.mark.full
 def test_one_head_off_leaves_the_bias_of_the_other():
     model = models.build("alibi", num_layers=1)
-    terms = model.position_terms(READ)
+    terms = model.position_terms({"decoder": READ})
     off = knock_outs.switched_off(model, terms, jnp.array([[True, False]]))
-    left, whole = (np.asarray(t.answering.attention[0].bias) for t in (off, terms))
+    left, whole = (np.asarray(t["decoder"].attention[0].bias) for t in (off, terms))
     assert not left[:, 0].any()
     np.testing.assert_array_equal(left[:, 1], whole[:, 1])
 

@@ -137,7 +137,7 @@ def test_the_task_names_the_token_of_the_prompt_that_each_label_is(layout, row):
     pairs = [(row + t, first + 2 - t) for t in range(3)]
     for example in np.asarray(found.aligned):
         assert np.argwhere(example).tolist() == [list(pair) for pair in pairs]
-    tokens = found.answering.tokens if found.source is None else found.source.tokens
+    tokens = found.streams["decoder" if layout == "decoder" else "encoder"].tokens
     for query, key in pairs:
         np.testing.assert_array_equal(found.batch.labels[:, query], tokens[:, key])
 
