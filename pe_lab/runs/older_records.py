@@ -12,7 +12,7 @@ from pe_lab.runs.record_schema import JsonObject
 # new setting makes no older run stale.
 ADDED_SETTINGS: dict[str, dict[str, Any]] = {
     "evaluate": {"frozen": None, "exact_operands": "none", "attributes": []},
-    "execution": {"batch_devices": 1, "time_limit": None},
+    "execution": {"batch_devices": 1, "time_limit": None, "compilation_cache": True},
     "checkpoints": {"keep_curve": False},
     "model": {
         "loop_injection": "none",

@@ -74,9 +74,7 @@ class Model:
     tied_output: bool = setting(False, "The logits use the matrix of the token embeddings.")
 
     # Attention.
-    qk_norm: bool = setting(
-        False, "RMS norm of the queries and keys of each head, before any encoding."
-    )
+    qk_norm: bool = setting(False, "RMS norm of each head's queries and keys, before encodings.")
     shared_projections: Literal["none", "qk", "qkv"] = setting(
         "none",
         "Matrices that are one. qk: of queries and keys; qkv: of values too; none: each its own.",
@@ -100,9 +98,7 @@ class Model:
         False, "RMS norm of each head's output, before the gate.", in_all_records=False
     )
     learned_sinks: bool = setting(
-        False,
-        "Each head may give a part of its weight to no key, by a learned logit.",
-        in_all_records=False,
+        False, "Each head may give weight to no key, by a learned logit.", in_all_records=False
     )
     norm_after_attention: bool = setting(
         False, "One more norm on the output of attention, before it is added."
@@ -271,10 +267,7 @@ class Execution:
         "auto",
         "auto: faster forms for the backend; reference: plain JAX with the equations as written.",
     )
-    remat: bool = setting(
-        False,
-        "Recompute the inner values of a layer in the backward pass instead of keeping them.",
-    )
+    remat: bool = setting(False, "Recompute a layer's inner values in the backward pass.")
     chunk_steps: int = setting(100, "Steps of one call.", at_least=1)
     max_members: int = setting(8, "Members that share a program.", at_least=1)
     batch_devices: int = setting(
@@ -282,6 +275,12 @@ class Execution:
         "Devices that share the batch of a member. The members are sharded over the other devices "
         "of a process.",
         at_least=1,
+    )
+    compilation_cache: bool = setting(
+        True,
+        "Compiled programs are kept for later run groups of the same shapes, in the folder "
+        "JAX_COMPILATION_CACHE_DIR or in pe_lab/jax of the user's cache directory.",
+        in_all_records=False,
     )
     time_limit: float | None = setting(
         None,

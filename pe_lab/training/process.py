@@ -21,7 +21,7 @@ from pe_lab.runs import locks, records, run_group_files
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.run import RunGroup
-from pe_lab.training import reports, run_records
+from pe_lab.training import compilation_cache, reports, run_records
 from pe_lab.training.loop import Preempted, train_run_group
 from pe_lab.training.reports import Event, Report
 
@@ -63,6 +63,7 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
         limit = run_group_files.unchecked_runs(group_file)[0].execution.time_limit
         with _time_limit(limit):
             group = run_group_files.read(group_file)
+            compilation_cache.use(group.run.execution.compilation_cache)
             if not _all_done(group, folder):  # another sweep may have finished it
                 train_run_group(group, folder, report, should_leave)
     except Preempted:

@@ -1,5 +1,6 @@
 """What a run group compiles, counted from JAX's own log."""
 
+import json
 import os
 import re
 import subprocess
@@ -78,3 +79,39 @@ def test_a_group_compiles_five_programs_and_none_where_the_cache_has_them(train)
     ]
     assert train("cold") == [programs, []]
     assert train("warm") == [[], programs]
+
+
+@pytest.fixture
+def train_alone(tmp_path):
+    """Trains a group of one run in a process of its own, without a variable for the cache."""
+    unset = ("JAX_NUMPY_RANK_PROMOTION", "JAX_COMPILATION_CACHE_DIR")
+    env = {name: value for name, value in os.environ.items() if name not in unset}
+    env |= {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def run(folder, **changes):
+        trained = tiny.run("t5_bias", **changes)
+        file = tmp_path / f"{folder}.json"
+        records.write_json(file, {"runs": [trained.to_dict()]})
+        command = [sys.executable, "-c", LOGGED, str(file), str(tmp_path / folder)]
+        done = subprocess.run(
+            command, cwd=ROOT, env=env, capture_output=True, text=True, check=True
+        )
+        record = records.read_run(tmp_path / folder, trained.run_id)
+        programs = [sorted(re.findall(pattern, done.stderr)) for pattern in (MISS, HIT)]
+        return programs, record["rows"], record["curve"]
+
+    return run
+
+
+@pytest.mark.full
+def test_two_groups_of_one_shape_compile_once_and_the_cache_changes_no_bit(tmp_path, train_alone):
+    (missed, hit), *_ = train_alone("first")
+    assert missed
+    assert hit == []
+    assert list((tmp_path / "cache" / "pe_lab" / "jax").glob("*/*"))
+    other = dict(seed=1, train__learning_rate=0.02)
+    (missed_again, hit_again), *cached = train_alone("second", **other)
+    assert (missed_again, hit_again) == ([], missed)
+    programs, *compiled = train_alone("third", **other, execution__compilation_cache=False)
+    assert programs == [[], []]
+    assert json.dumps(cached) == json.dumps(compiled)

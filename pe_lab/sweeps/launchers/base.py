@@ -19,6 +19,7 @@ from pe_lab.runs.errors import UserError
 TIME_LIMIT = -signal.SIGALRM
 # XLA's flags for a worker with one core
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+_CACHE = "JAX_COMPILATION_CACHE_DIR"
 Event = dict[str, Any]  # a JSON object
 OnEvent = Callable[[str, Event], None]  # called with a run group's id
 
@@ -78,17 +79,12 @@ def command(group_file: Path, folder: Path) -> list[str]:
     return [sys.executable, "-m", "pe_lab.training.process", str(group_file), str(folder)]
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """Variables of a worker: the shared compilation cache and this process's import path."""
-    cache = {
-        "JAX_COMPILATION_CACHE_DIR": str((folder.parent / ".jax_cache").absolute()),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-    }
+def environment() -> dict[str, str]:
+    """Variables of a worker: this process's import path, and its folder of compiled programs."""
     folders = [entry or os.getcwd() for entry in sys.path]  # "" is the working directory
     variables = {"PYTHONPATH": os.pathsep.join(folders)}
-    for name, value in cache.items():
-        variables[name] = os.environ.get(name, value)
+    if _CACHE in os.environ:  # a worker on another machine inherits nothing
+        variables[_CACHE] = os.environ[_CACHE]
     return variables
 
 

@@ -109,7 +109,7 @@ class _Supervisor:
 
     def work(self, place: "Place") -> None:
         """The thread of one worker: one run group after the other in one place."""
-        variables = {**environment(self.folder), **place.environment()}
+        variables = {**environment(), **place.environment()}
         with Worker(variables, place.pin) as worker:
             self.workers.append(worker)
             while not self.stopping.is_set():

@@ -72,9 +72,9 @@ class Ray(Launcher):
             _check_shared(ray, folder)
             return _Tasks(ray, self, folder, on_event).run(group_files)
 
-    def variables(self, folder: Path) -> dict[str, str]:
+    def variables(self) -> dict[str, str]:
         """The environment of a task, in addition to that of Ray's worker."""
-        variables = environment(folder)
+        variables = environment()
         if "JAX_PLATFORMS" in os.environ:
             variables["JAX_PLATFORMS"] = os.environ["JAX_PLATFORMS"]
         if self.cpus == 1 and not self.gpus:
@@ -91,7 +91,7 @@ class _Tasks:
         self.watch = Watch(folder, on_event)
         self.waiting: deque[Path] = deque()
         self.running: dict[Any, Path] = {}  # by the reference of a task's result
-        self.variables = launcher.variables(folder)
+        self.variables = launcher.variables()
         # Ray would start a task again without a word. It is started again here.
         task = ray.remote(num_cpus=launcher.cpus, num_gpus=launcher.gpus, max_retries=0)
         self.task = task(_train())

@@ -102,7 +102,7 @@ class Slurm(Launcher):
         )
         group_file = group_files[0].parent.absolute() / "$group.json"
         mark = _quoted(str(run_group_files.later_mark(group_file)))
-        variables = {**environment(folder), **self.environment}
+        variables = {**environment(), **self.environment}
         exports = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
         executor.update_parameters(
             **self.resources,
