@@ -39,7 +39,8 @@ _TESTS = itertools.count(1)
 def pytest_runtest_teardown():
     """Allow the import of every package again, and forget compiled programs when there are many.
 
-    Each program holds memory maps. At the system's limit, 65,530 by default on Linux, the process ends with
+    Each program holds memory maps. At the system's limit, 65,530 by default on Linux, the process
+    ends with
     a segmentation fault.
     """
     # A command that ran in this process may have set it.
@@ -58,7 +59,8 @@ def _is_of_user(item):
 
 
 def pytest_collection_modifyitems(items):
-    """Put the longest file and the folders that train first, so that no process ends with a long file.
+    """Put the longest file and the folders that train first, so that no process ends with a long
+    file.
 
     A file runs in one process, because its tests share programs and fixtures.
     """

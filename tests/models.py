@@ -1,4 +1,6 @@
-"""Tiny transformers of every architecture, their parameters moved away from their start, and what they read."""
+"""Tiny transformers of every architecture, their parameters moved away from their start, and what
+they read.
+"""
 
 import dataclasses
 import functools
@@ -57,7 +59,7 @@ def params(model: Transformer) -> dict[str, Any]:
 
 
 def moved(start: dict[str, Any]) -> dict[str, Any]:
-    """Parameters away from their start, so that all of them matter: scales from 1, biases from 0."""
+    """Parameters away from their start, so that all matter: scales from 1, biases from 0."""
     leaves = [
         jnp.asarray(np.asarray(p) + noise(i, p.shape)) for i, p in enumerate(jax.tree.leaves(start))
     ]

@@ -1,4 +1,4 @@
-"""Values to agree with, from third-party code and float64 equations: tests/encoding_reference.json."""
+"""Values of third-party code and of float64 equations: tests/encoding_reference.json."""
 
 import functools
 import json

@@ -1,4 +1,4 @@
-"""pe_lab from its wheel in an empty environment: the commands run in a folder that is no checkout."""
+"""pe_lab from its wheel in an empty environment, in a folder that is no checkout."""
 
 import os
 import re

@@ -1,4 +1,6 @@
-"""Names that code uses are there. Linters are told to overlook undefined ones: they take jaxtyping's shapes for names."""
+"""Names that code uses are there. Linters are told to overlook undefined ones: they take
+jaxtyping's shapes for names.
+"""
 
 import builtins
 import dis

@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-APACHE = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"  # sha256 of the text at apache.org
+# sha256 of the text at apache.org
+APACHE = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
 
 
 def test_the_version_is_written_once_and_pip_reads_it_from_there():
@@ -231,7 +232,10 @@ def built(tmp_path_factory):
     for name in git("ls-files").split("\n"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).symlink_to(ROOT / name)
-    program = "from setuptools import build_meta as b; print(b.build_sdist('dist'), b.build_wheel('dist'))"
+    program = (
+        "from setuptools import build_meta as b; print(b.build_sdist('dist'), "
+        "b.build_wheel('dist'))"
+    )
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     sdist, wheel = done.stdout.split()[-2:]

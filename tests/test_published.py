@@ -95,7 +95,9 @@ def test_a_readme_says_what_it_shows_and_what_not(folder):
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
 def test_every_number_of_a_readme_is_looked_up_in_the_records(folder):
-    """The declared center of a variant, a named seed, a count or a setting: see docs/build/numbers.py."""
+    """The declared center of a variant, a named seed, a count or a setting: see
+    docs/build/numbers.py.
+    """
     assert templates.typed_numbers((folder / "README.md.jinja").read_text()) == []
 
 
@@ -104,7 +106,9 @@ def test_every_number_of_the_front_page_is_looked_up_in_the_records():
 
 
 def test_what_the_quickstart_promises_to_learn_is_learned():
-    """Sinusoidal, learned, RoPE, T5's bias and ALiBi: a mean in-distribution exact match of at least 0.95."""
+    """Sinusoidal, learned, RoPE, T5's bias and ALiBi: a mean in-distribution exact match of at
+    least 0.95.
+    """
     runs = records.read_all(ROOT / "results" / "published" / "quickstart").values()
     for name in ("sinusoidal", "learned", "rope", "t5_bias", "alibi"):
         of_name = [r for r in runs if r["config"]["model"]["encodings"][0]["name"] == name]
@@ -127,7 +131,7 @@ def test_the_encoder_decoder_learns_copy_and_reverse_to_their_threshold():
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
 def test_the_published_runs_and_their_analysis_are_what_the_config_asks_for_today(folder, tmp_path):
-    """All but `exclude_held_out`: some were trained before the inputs of evaluation were held out."""
+    """All but `exclude_held_out`: some were trained before evaluated inputs were held out."""
     module, form = config_of(folder.name)
     values = module.get_config(**form)
     published = next(iter(records.read_all(folder).values()))

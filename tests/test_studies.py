@@ -1,4 +1,6 @@
-"""The studies of configs/: in their small form from end to end, in their full form without training."""
+"""The studies of configs/: in their small form from end to end, in their full form without
+training.
+"""
 
 import functools
 import importlib
@@ -230,7 +232,7 @@ def test_every_run_group_of_a_preset_can_be_set_up(name, form, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_smoke_form_of_a_protocol_has_no_doubt_about_its_own_design(name, tmp_path):
-    """A protocol may have one, such as a task whose short inputs repeat; its first look has none."""
+    """A protocol may have one, as a task with repeated inputs. Its first look has none."""
     assert design_checks.notes(expanded(name, tmp_path, smoke=True), seeds=1) == []
 
 
@@ -354,7 +356,9 @@ def test_every_cell_of_a_study_can_be_trained(name, tmp_path):
 
 @pytest.mark.slow
 def test_the_table_of_exposure_ends_just_behind_its_farthest_position():
-    """Randomized positions reach 65 and the largest offset adds 32: no place is out of reach, and one more is."""
+    """Randomized positions reach 65 and the largest offset adds 32: no place is out of reach, and
+    one more is.
+    """
     runs = [
         run
         for run in expanded("exposure").runs

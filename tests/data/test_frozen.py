@@ -50,7 +50,9 @@ folder, me, other = Path(sys.argv[1]), *sys.argv[2:]
 (folder / me).touch()
 while not (folder / other).exists():
     time.sleep(0.001)
-print(write(folder / "shared")[1], write(folder / me / "own")[1] if (folder / me).unlink() is None else None)
+shared = write(folder / "shared")[1]
+(folder / me).unlink()
+print(shared, write(folder / me / "own")[1])
 print("tensorflow" in sys.modules)
 """
 
@@ -107,7 +109,10 @@ def test_other_examples_under_the_same_name_are_refused(tmp_path):
     write(tmp_path)
     with pytest.raises(
         UserError,
-        match=r"holds other examples than the task draws today: move it away, or give another --out=FOLDER\.$",
+        match=(
+            r"holds other examples than the task draws today: move it away, or give another "
+            r"--out=FOLDER\.$"
+        ),
     ):
         write(tmp_path, of={"test": [row(1)]})
 

@@ -38,7 +38,9 @@ def sinusoidal(p, width=WIDTH):
 
 @functools.cache
 def drawn():
-    """All that the reference drew, one after the other from one generator; tokens as they are embedded, 12 of width 32."""
+    """All that the reference drew, one after the other from one generator; tokens as they are
+    embedded, 12 of width 32.
+    """
     rng = np.random.default_rng(0)
     return SimpleNamespace(
         learned=rng.normal(0, 0.02, (4096, WIDTH)),

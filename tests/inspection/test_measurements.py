@@ -199,7 +199,10 @@ def test_what_adds_nothing_has_no_numbers():
 def test_a_code_that_is_not_a_number_is_refused():
     with pytest.raises(
         UserError,
-        match=r"NotANumber is not a finite number at some of its positions, up to a length of 128\.",
+        match=(
+            r"NotANumber is not a finite number at some of its positions, up to a length of "
+            r"128\."
+        ),
     ):
         measurements.measure(probe(OWN + "NotANumber"))
 

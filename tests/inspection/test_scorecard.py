@@ -65,7 +65,10 @@ def test_what_has_no_table_has_dashes_and_the_reason():
     assert [scorecard.cell(nope, p) for p in PROPERTIES] == ["–"] * 7
     assert scorecard.reasons([nope, cope, row("alibi")]).split("\n") == [
         "- – nope: it adds nothing.",
-        "- – cope: it reads no positions, so the effect of a distance depends on the tokens between.",
+        (
+            "- – cope: it reads no positions, so the effect of a distance depends on the tokens "
+            "between."
+        ),
     ]
 
 

@@ -1,4 +1,6 @@
-"""Encodings as a user may write them, for the diagnostics alone; named in configs as "tests.inspection.user_encodings:Class"."""
+"""Encodings as a user may write them, for the diagnostics alone; named in configs as
+"tests.inspection.user_encodings:Class".
+"""
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +22,7 @@ class Parity(InputEncoding):
 
 
 class TurnsHalf(AttentionEncoding):
-    """A rotation of the first pair alone, a quarter of a turn a position, in a layout of its own."""
+    """A rotation of the first pair alone, a quarter turn a position, in a layout of its own."""
 
     requirements = Requirements(relative=True)
 

@@ -1,4 +1,6 @@
-"""The form of attention for CPUs: equal to the explicit one, its gradient written out, safe where exp would overflow."""
+"""The form of attention for CPUs: equal to the explicit one, its gradient written out, safe where
+exp would overflow.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -92,7 +94,9 @@ def test_it_and_its_gradient_are_those_of_the_explicit_form(
 @settings(max_examples=30, deadline=None)
 @given(st.floats(0, 300), st.floats(0, 3000), st.booleans(), st.integers(0, 100))
 def test_the_maximum_is_left_out_only_where_exp_is_safe(spread, slope, causal, seed):
-    """Biases up to a slope of 3,000 a token, such as ALiBi's on long contexts: nothing overflows, no row vanishes."""
+    """Biases up to a slope of 3,000 a token, such as ALiBi's on long contexts: nothing overflows,
+    no row vanishes.
+    """
     q, k, v = (normal(seed + i, BATCH, 6, HEADS, 8) for i in range(3))
     mask = jnp.broadcast_to(
         jnp.tril(jnp.ones((6, 6), bool)) if causal else jnp.ones((6, 6), bool), (BATCH, 1, 6, 6)
@@ -152,7 +156,9 @@ def test_half_precision_comes_back_as_it_came():
 
 @pytest.mark.slow
 def test_queries_that_see_nothing_do_not_widen_the_reach_of_a_bias():
-    """Padding is blind, so that a bias which falls with distance counts where queries meet themselves, and needs no maximum."""
+    """Padding is blind, so that a bias which falls with distance counts where queries meet
+    themselves, and needs no maximum.
+    """
     bias = (
         -jnp.abs(jnp.arange(8)[:, None] - jnp.arange(8)[None])[None, None].astype(jnp.float32) * 20
     )

@@ -25,7 +25,9 @@ def test_bits_and_perplexity_by_hand(stride, bits):
 
 
 def test_a_sliding_window_is_the_mean_over_what_its_steps_say():
-    """A text of 8 places read by a window of 4 that slides by 2, where a place's loss depends on what stands before it alone."""
+    """A text of 8 places read by a window of 4 that slides by 2. The loss of a place depends on the
+    places before it alone.
+    """
     loss = [3.0, 2.0, 1.5, 1.25]  # with 0, 1, 2, 3 places before it
     said = [
         loss[place - start] for start in range(0, 5, 2) for place in range(start + 2, start + 4)

@@ -114,7 +114,10 @@ def test_the_data_seed_follows_the_seed_unless_given():
         (dict(train__step=3), r"config\.train has no 'step'\. Did you mean 'steps'\?"),
         (
             dict(layout__foo=1),
-            r"config\.layout has no 'foo'\. It has: document_mask, end_token, examples_per_context, name\.",
+            (
+                r"config\.layout has no 'foo'\. It has: document_mask, end_token, "
+                r"examples_per_context, name\."
+            ),
         ),
         (dict(train=3), r"config\.train must hold steps, criterion, .*, got 3"),
         (
@@ -137,7 +140,10 @@ def test_the_data_seed_follows_the_seed_unless_given():
         ),
         (
             dict(train__schedule="cosin"),
-            r"config\.train\.schedule has no 'cosin'\. Did you mean 'cosine'\? It has: constant, cosine, ",
+            (
+                r"config\.train\.schedule has no 'cosin'\. Did you mean 'cosine'\? It has: "
+                r"constant, cosine, "
+            ),
         ),
         (
             dict(evaluate__lengths=(8, "a")),
@@ -216,7 +222,10 @@ def test_the_data_seed_follows_the_seed_unless_given():
         ),
         (
             changed([3]),
-            r"An evaluation override is given as dict\(positions=\.\.\., .*num_loops=\.\.\.\), got 3",
+            (
+                r"An evaluation override is given as dict\(positions=\.\.\., .*num_loops=\.\.\.\), "
+                r"got 3"
+            ),
         ),
         (changed([{}]), r"An evaluation override is given as .*, got \{\}"),
         (
@@ -322,7 +331,10 @@ def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words
         (dict(evaluate__lengths=()), r"config\.evaluate\.lengths must hold a length\."),
         (
             dict(evaluate__validation_lengths=(8, 17)),
-            r"validation_lengths must hold a length, and none beyond the training length 16, got \(8, 17\)",
+            (
+                r"validation_lengths must hold a length, and none beyond the training length 16, "
+                r"got \(8, 17\)"
+            ),
         ),
         (dict(evaluate__validation_lengths=()), r"validation_lengths must hold a length"),
         (dict(evaluate__validation_lengths=(0,)), r"config\.evaluate's lengths must be at least 1"),
@@ -374,7 +386,12 @@ def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words
         ),
         (
             dict(train__criterion=0.9, evaluate__curve_lengths=(17, 32)),
-            r"config\.train\.criterion is watched on the curve: config\.evaluate\.curve_lengths needs a length up to 16, got \(17, 32\)\. To train for all steps, set config\.train\.criterion to None\.$",
+            (
+                r"config\.train\.criterion is watched on the curve: "
+                r"config\.evaluate\.curve_lengths "
+                r"needs a length up to 16, got \(17, 32\)\. To train for all steps, set "
+                r"config\.train\.criterion to None\.$"
+            ),
         ),
         (
             dict(train__max_length=8),  # the default criterion, and the default curve
@@ -639,7 +656,10 @@ def test_an_encoding_acts_between_the_streams_only_when_asked_to(stacks, acts):
 
 
 def test_an_encoding_at_the_input_does_not_act_between_the_streams():
-    words = r"learned's stacks must be some of encoder, decoder in the encoder_decoder layout, got \('cross',\)"
+    words = (
+        r"learned's stacks must be some of encoder, decoder in the encoder_decoder layout, "
+        r"got \('cross',\)"
+    )
     with pytest.raises(UserError, match=words):
         run(layout__name="encoder_decoder", **encodings(dict(name="learned", stacks=("cross",))))
     with pytest.raises(UserError, match=r"rope's stacks must be some of encoder, decoder, cross"):

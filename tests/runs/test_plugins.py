@@ -53,7 +53,9 @@ def files_of(family):
 
 @pytest.fixture
 def own_package(tmp_path, monkeypatch):
-    """A user's package `own_codes` with a module `tilt`, and `broken`, which asks for what is not installed."""
+    """A user's package `own_codes` with a module `tilt`, and `broken`, which asks for what is not
+    installed.
+    """
     folder = tmp_path / "own_codes"
     folder.mkdir()
     for name, text in {
@@ -108,7 +110,9 @@ def test_proper_names_are_kept():
 def test_a_new_file_is_an_encoding_without_being_registered(drop_in):
     drop_in(
         "fresh",
-        "from pe_lab.encodings.base import AttentionEncoding\nclass Fresh(AttentionEncoding):\n    pass\n",
+        "from pe_lab.encodings.base import AttentionEncoding\n"
+        "class Fresh(AttentionEncoding):\n"
+        "    pass\n",
     )
     assert "fresh" in plugins.names("encodings")
     assert plugins.find("encodings", "fresh").__name__ == "Fresh"
@@ -117,7 +121,9 @@ def test_a_new_file_is_an_encoding_without_being_registered(drop_in):
 def test_a_file_whose_name_starts_with_an_underscore_is_no_encoding(drop_in):
     drop_in(
         "_fresh",
-        "from pe_lab.encodings.base import AttentionEncoding\nclass Fresh(AttentionEncoding):\n    pass\n",
+        "from pe_lab.encodings.base import AttentionEncoding\n"
+        "class Fresh(AttentionEncoding):\n"
+        "    pass\n",
     )
     with pytest.raises(UserError, match="pe_lab/encodings has no '_fresh'"):
         plugins.find("encodings", "_fresh")
@@ -134,7 +140,10 @@ def test_a_file_with_another_number_of_public_classes_than_one_is_refused(drop_i
     drop_in("odd", f"from pe_lab.encodings.base import AttentionEncoding\n{classes}\n")
     with pytest.raises(
         UserError,
-        match=f"pe_lab/encodings/odd.py must define one public class of its family, it defines {count}",
+        match=(
+            f"pe_lab/encodings/odd.py must define one public class of its family, it defines "
+            f"{count}"
+        ),
     ):
         plugins.find("encodings", "odd")
 
@@ -361,7 +370,8 @@ def test_a_users_own_class_is_found_resolved_and_built():
         (
             "encodings",
             "no_such_package.tilt:Tilt",
-            r"'no_such_package\.tilt:Tilt' cannot be imported: ModuleNotFoundError: No module named 'no_such_package'\. "
+            r"'no_such_package\.tilt:Tilt' cannot be imported: ModuleNotFoundError: No module "
+            r"named 'no_such_package'\. "
             r"The folder that holds no_such_package must be on PYTHONPATH\.$",
         ),
         (
@@ -372,7 +382,10 @@ def test_a_users_own_class_is_found_resolved_and_built():
         (
             "encodings",
             "own_codes.tilt:Tillt",
-            r"own_codes\.tilt has no 'Tillt'\. Did you mean 'Tilt'\? It has: Loose, Stranger, Tilt\.",
+            (
+                r"own_codes\.tilt has no 'Tillt'\. Did you mean 'Tilt'\? It has: Loose, Stranger, "
+                r"Tilt\."
+            ),
         ),
         ("encodings", "own_codes.tilt:not_a_class", r"own_codes\.tilt has no 'not_a_class'"),
         (
@@ -406,7 +419,10 @@ def test_a_users_own_class_that_cannot_be_used_is_refused(family, name, words):
     [
         (
             "Fails",
-            r"'own_codes\.fails:Fails' cannot be built \(.*fails\.py, line 6\): KeyError: 'slope'\.$",
+            (
+                r"'own_codes\.fails:Fails' cannot be built \(.*fails\.py, line 6\): KeyError: "
+                r"'slope'\.$"
+            ),
         ),
         (
             "Exits",

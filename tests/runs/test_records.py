@@ -134,7 +134,10 @@ def test_a_changed_value_is_refused_by_the_digest(tmp_path):
     )
     with pytest.raises(
         UserError,
-        match=r"is damaged \(its content does not match its digest\)\. The next sweep sets it aside and runs it again\.",
+        match=(
+            r"is damaged \(its content does not match its digest\)\. The next sweep sets it "
+            r"aside and runs it again\."
+        ),
     ):
         records.read(path)
 

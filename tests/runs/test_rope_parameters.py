@@ -1,4 +1,6 @@
-"""Encodings from configs of published models: frequencies of transformers, layers, refusals, and back."""
+"""Encodings from configs of published models: frequencies of transformers, layers, refusals, and
+back.
+"""
 
 import copy
 import json

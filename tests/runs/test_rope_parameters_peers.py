@@ -1,4 +1,6 @@
-"""Encodings read from configs of published models, and what transformers computes; `make test-peers`."""
+"""Encodings read from configs of published models, and what transformers computes; `make
+test-peers`.
+"""
 
 import importlib
 

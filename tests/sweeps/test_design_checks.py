@@ -56,7 +56,8 @@ def test_seeds_that_can_decide_no_contrast_are_too_few(seeds, enough):
     else:
         assert found == [
             f"with {seeds} seeds no declared contrast can reach p < 0.05 (contrasts, adjusted by "
-            f"Holm's method: 1); with {enough} seeds, the most extreme outcome of one contrast could"
+            f"Holm's method: 1); with {enough} seeds, the most extreme outcome of one contrast "
+            f"could"
         ]
 
 
@@ -117,7 +118,9 @@ RAW = grid.labelled("raw", ({"name": "raw_index"},))
 
 @pytest.mark.slow
 def test_relative_encodings_repeat_their_run_under_a_scheme_that_keeps_differences():
-    """Raw indices do not: they see the shift. Their contrast is left out, and those of RoPE and ALiBi are compared."""
+    """Raw indices do not: they see the shift. Their contrast is left out, and those of RoPE and
+    ALiBi are compared.
+    """
     axes = {"model.encodings": [ROPE, ALIBI, RAW], "positions": [CONTIGUOUS, SHIFTED]}
     repeated, not_compared = sorted(
         notes(axes, seeds=6, analysis={"contrasts": [("contiguous", "shifted")]})

@@ -1,4 +1,5 @@
-"""What may happen to a sweep: killed at any moment, a full disk, a folder that may only be read, damaged files.
+"""What may happen to a sweep: killed at any moment, a full disk, a folder that may only be read,
+damaged files.
 
 A rerun ends with the rows of an unbroken sweep, to the last digit.
 """
@@ -25,10 +26,17 @@ from pe_lab.runs import grid
 from tests import tiny
 
 def get_config():
-    return ConfigDict(tiny.values(train__steps=3000, checkpoints__interval=0.0, execution__chunk_steps=20, evaluate__curve_every=1500))
+    values = tiny.values(
+        train__steps=3000,
+        checkpoints__interval=0.0,
+        execution__chunk_steps=20,
+        evaluate__curve_every=1500,
+    )
+    return ConfigDict(values)
 
 def sweep():
-    return grid.product({"model.encodings": [({"name": "rope"},), ({"name": "t5_bias"},)], "seed": [0, 1]})
+    encodings = [({"name": "rope"},), ({"name": "t5_bias"},)]
+    return grid.product({"model.encodings": encodings, "seed": [0, 1]})
 """
 WIDE = """
 from ml_collections import ConfigDict

@@ -1,4 +1,6 @@
-"""Runs that start from runs of the same study: expanded, ordered into run groups, and trained one generation after the other."""
+"""Runs that start from runs of the same study: expanded, ordered into run groups, and trained one
+generation after the other.
+"""
 
 from pathlib import Path
 
@@ -169,9 +171,9 @@ def silent(*steps):
 def test_a_silent_label_may_not_be_all_that_tells_two_variants_apart(points, called):
     with pytest.raises(UserError) as refused:
         expand(points)
-    assert (
-        str(refused.value)
-        == f"Two variants are both called {called}: give what tells them apart a label with grid.labelled."
+    assert str(refused.value) == (
+        f"Two variants are both called {called}: give what tells them apart a label with "
+        f"grid.labelled."
     )
 
 
@@ -208,7 +210,10 @@ def test_what_was_measured_on_other_examples_is_never_replaced():
                 }
             },
         )
-    said = f"The run {run.run_id} has measured length 2 on 15 examples and this study asks for 16 examples: nothing is overwritten."
+    said = (
+        f"The run {run.run_id} has measured length 2 on 15 examples and this study asks for "
+        f"16 examples: nothing is overwritten."
+    )
     assert str(refused.value) == said
 
 
@@ -239,7 +244,10 @@ def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(
     parent = tiny.run("rope")
     asked = dict(init_from=dict(study="first", run_id=parent.run_id))
     made = expand(grid.product(), tmp_path / "second", **asked)
-    sentence = f"The run {parent.run_id} that {made.runs[0].run_id} starts from has no parameters in {tmp_path / 'first'}."
+    sentence = (
+        f"The run {parent.run_id} that {made.runs[0].run_id} starts from has no "
+        f"parameters in {tmp_path / 'first'}."
+    )
     for _ in range(2):  # without its record, and with one without parameters
         with pytest.raises(UserError) as refused:
             plans.make(made, tmp_path / "second")
@@ -260,7 +268,7 @@ def test_a_change_that_a_run_cannot_take_is_refused_before_anything_trains(tmp_p
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory):
-    """A sweep in this process of RoPE and ALiBi, each trained on from itself, in which RoPE fails."""
+    """A sweep in this process of RoPE and ALiBi, each trained on from itself. RoPE fails."""
     folder = tmp_path_factory.mktemp("results") / "fake"
     points = grid.product({"model.encodings": [ROPE, ALIBI]})
     again = [

@@ -1,4 +1,6 @@
-"""Evaluations added to finished runs: two of RoPE with a base of 500 in one run group, one of a learned table of 13."""
+"""Evaluations added to finished runs: two of RoPE with a base of 500 in one run group, one of a
+learned table of 13.
+"""
 
 import contextlib
 import shutil
@@ -182,7 +184,10 @@ def test_what_one_run_has_measured_is_refused_before_any_is_measured(folder, nar
         records.read(records.path_of(folder, run_id))["config"]["model"]["encodings"][0]["name"]
         == narrow["model"]["encodings"]
     )
-    said = f"The run {run_id} has measured test length 4 at offset 0 already, on 16 examples: nothing is overwritten. With --only_missing, evaluate passes over such points."
+    said = (
+        f"The run {run_id} has measured test length 4 at offset 0 already, on 16 examples: "
+        f"nothing is overwritten. With --only_missing, evaluate passes over such points."
+    )
     assert str(refused.value) == said
     assert files(folder) == before
 
@@ -208,7 +213,9 @@ def test_a_selection_says_which_runs_are_meant(trained, folder):
 
 @pytest.mark.full
 def test_arguments_that_a_change_leaves_open_are_the_runs_own(trained, folder):
-    """Slowed down a thousand million times, RoPE turns nothing: what was changed is what is measured."""
+    """Slowed down a thousand million times, RoPE turns nothing: what was changed is what is
+    measured.
+    """
     half = dict(name="rope", scaling="linear", factor=2.0)
     for spec in (half, {**half, "factor": 1e9}, {**half, "base": 10000.0}):
         measure.add(folder, ask(3, encodings=(spec,), select=WORDS[0]))
@@ -253,7 +260,10 @@ def test_arguments_that_a_change_leaves_open_are_the_runs_own(trained, folder):
 
     with pytest.raises(
         UserError,
-        match=r"has measured test length 3 at offset 0 with rope\(scaling=linear, factor=2, base=500\) already",
+        match=(
+            r"has measured test length 3 at offset 0 with rope\(scaling=linear, factor=2, "
+            r"base=500\) already"
+        ),
     ):
         measure.add(
             folder,
@@ -368,9 +378,9 @@ def test_a_run_without_its_parameters_is_named_and_nothing_is_measured(folder):
     before = files(folder)
     with pytest.raises(UserError) as refused:
         measure.add(folder, ask(4))
-    assert (
-        str(refused.value)
-        == f"The run {record['run_id']} kept no final parameters: config.checkpoints.keep_final was False."
+    assert str(refused.value) == (
+        f"The run {record['run_id']} kept no final parameters: config.checkpoints.keep_final "
+        f"was False."
     )
     assert files(folder) == before
     assert measure.add(folder, ask(4, select=WORDS[0])) == 2

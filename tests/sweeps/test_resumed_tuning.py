@@ -1,4 +1,4 @@
-"""A tuned study whose sweep is killed and started again. Training is replaced by made-up records."""
+"""A tuned study whose sweep is killed and started again. Records are made up, not trained."""
 
 import json
 import math

@@ -141,15 +141,24 @@ def test_a_run_id_is_taken_as_it_is_given(tmp_path):
     [
         (
             dict(select=dict(model=dict(encodings="shaw"))),
-            "config.init_from finds no runs in this study, before this point with model.encodings=shaw, seed=0: it needs exactly one.",
+            (
+                "config.init_from finds no runs in this study, before this point with "
+                "model.encodings=shaw, seed=0: it needs exactly one."
+            ),
         ),
         (
             dict(select=dict(train=dict(steps=12)), match=()),
-            "config.init_from finds 2 runs in this study, before this point with train.steps=12: it needs exactly one.",
+            (
+                "config.init_from finds 2 runs in this study, before this point with "
+                "train.steps=12: it needs exactly one."
+            ),
         ),
         (
             dict(select=dict(model=dict(encodings=(dict(name="rope", base=3),))), match=()),
-            "config.init_from finds no runs in this study, before this point with model.encodings=rope(base=3): it needs exactly one.",
+            (
+                "config.init_from finds no runs in this study, before this point with "
+                "model.encodings=rope(base=3): it needs exactly one."
+            ),
         ),
         (dict(select=dict(modle={})), "select has no 'modle'. Did you mean 'model'?"),
         (
@@ -162,12 +171,18 @@ def test_a_run_id_is_taken_as_it_is_given(tmp_path):
         ),
         (
             dict(select={}, matches=()),
-            "config.init_from has no 'matches'. Did you mean 'match'? It has: match, run_id, select, study.",
+            (
+                "config.init_from has no 'matches'. Did you mean 'match'? It has: match, run_id, "
+                "select, study."
+            ),
         ),
         *(
             (
                 wrong,
-                f"config.init_from is dict(study=..., select=dict(...), match=(...)) or dict(study=..., run_id=...), got {wrong!r}.",
+                (
+                    f"config.init_from is dict(study=..., select=dict(...), match=(...)) or "
+                    f"dict(study=..., run_id=...), got {wrong!r}."
+                ),
             )
             for wrong in (
                 "rope",

@@ -112,11 +112,17 @@ def test_an_axis_into_a_plugin_does_not_reach_another_point():
     [
         (
             "train.stepz",
-            r"The axis 'train\.stepz' leads nowhere: config\.train has no 'stepz'\. Did you mean 'steps'\?",
+            (
+                r"The axis 'train\.stepz' leads nowhere: config\.train has no 'stepz'\. Did you "
+                r"mean 'steps'\?"
+            ),
         ),
         (
             "trian.steps",
-            r"The axis 'trian\.steps' leads nowhere: config has no 'trian'\. Did you mean 'train'\?",
+            (
+                r"The axis 'trian\.steps' leads nowhere: config has no 'trian'\. Did you mean "
+                r"'train'\?"
+            ),
         ),
         ("sed", r"The axis 'sed' leads nowhere: config has no 'sed'\. Did you mean 'seed'\?"),
         ("task.num_symbol", r"copy has no 'num_symbol'\. Did you mean 'num_symbols'\?"),
@@ -284,7 +290,10 @@ def test_a_run_is_done_when_it_has_what_is_asked_with_every_change_whatever_it_i
 )
 def test_a_run_measured_on_another_number_of_examples_is_refused(rows):
     run = expand().runs[0]
-    words = rf"^The run {run.run_id} has measured length 8 on 31 examples and this study asks for 32 examples: nothing is overwritten\.$"
+    words = (
+        rf"^The run {run.run_id} has measured length 8 on 31 examples and this study asks "
+        rf"for 32 examples: nothing is overwritten\.$"
+    )
     with pytest.raises(UserError, match=words):
         is_done(run, {run.run_id: {"status": "finished", "rows": rows, "config": run.to_dict()}})
 

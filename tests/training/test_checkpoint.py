@@ -69,7 +69,10 @@ def test_a_point_is_read_when_it_is_asked_for_and_a_damaged_one_is_one_sentence(
     for file in (tmp_path / "curve" / "6").rglob("*"):
         if file.is_file():
             file.write_bytes(b"")
-    says = r"^The checkpoint .*/curve/6 is damaged \(.*\)\. Remove it to look at training without this step\.$"
+    says = (
+        r"^The checkpoint .*/curve/6 is damaged \(.*\)\. Remove it to look at training "
+        r"without this step\.$"
+    )
     with pytest.raises(UserError, match=says):
         next(found)
 
@@ -118,7 +121,9 @@ def data_files(folder):
     "ignore::pytest.PytestUnraisableExceptionWarning",
 )
 def test_a_flipped_byte_is_refused_wherever_it_is(tmp_path):
-    """Every file of the checkpoint, a byte in its middle: restored right or refused, never restored wrong."""
+    """Every file of the checkpoint, a byte in its middle: restored right or refused, never restored
+    wrong.
+    """
     checkpoint.save(tmp_path, 3, STATE, NOTES)
     sentences: list[str] = []
     for file in sorted(p for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size):
@@ -147,7 +152,9 @@ def test_a_flipped_byte_is_refused_wherever_it_is(tmp_path):
 
 
 def test_a_wrong_number_is_seen_by_the_digest(tmp_path, monkeypatch):
-    """Storage that returns other numbers without complaint, as orbax does for a flipped byte of uncompressed data."""
+    """Storage that returns other numbers without complaint, as orbax does for a flipped byte of
+    uncompressed data.
+    """
     checkpoint.save(tmp_path, 3, STATE, NOTES)
     sound = orbax.load
 

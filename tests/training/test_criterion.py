@@ -187,7 +187,9 @@ def test_the_mean_loss_of_a_point_does_not_depend_on_chunks_or_on_a_restart():
 
 @pytest.mark.parametrize(("extra_steps", "expected"), [(0, 12), (4, 16), (1000, STEPS)])
 def test_extra_steps_never_go_beyond_the_last(extra_steps, expected):
-    """The decision alone, on a curve that is exactly at the criterion at step 12, and above it at step 14."""
+    """The decision alone, on a curve that is exactly at the criterion at step 12, and above it at
+    step 14.
+    """
     setup = build_setup(run(RATES[0], extra_steps=extra_steps))
     points, stop_at = [], [STEPS]
     for now, exact_match in ((12, 0.4), (14, 1.0)):

@@ -95,7 +95,7 @@ def test_as_many_devices_are_used_as_divide_the_members(monkeypatch):
     }
 
 
-def test_a_training_that_asks_for_more_devices_than_there_are_is_a_sentence_and_what_is_trained_can_be_read(
+def test_a_training_with_more_devices_than_there_are_is_refused_and_a_trained_run_is_read(
     tmp_path,
 ):
     with pytest.raises(

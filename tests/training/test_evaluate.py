@@ -36,7 +36,9 @@ def compiled(f, *args, donate=()):
 
 @functools.cache
 def trained(*encodings, steps=60, **changes):
-    """The setup of a run, and two members trained so far that some answers are right and some are not."""
+    """The setup of a run, and two members trained so far that some answers are right and some are
+    not.
+    """
     # The logits depend on the offset of all positions.
     encodings = encodings or ("sinusoidal", "rope")
     run = tiny.run(*encodings, execution__chunk_steps=80, train__steps=80, **changes)
@@ -388,7 +390,10 @@ def test_places_given_twice_are_measured_once():
         (dict(encodings=[dict(name="rope", fraction=0.1)]), "RoPE"),
         (
             dict(logit_temperature="ssmax"),
-            r"^An evaluation override cannot change logit_temperature from 'none' to 'ssmax', because",
+            (
+                r"^An evaluation override cannot change logit_temperature from 'none' to 'ssmax', "
+                r"because"
+            ),
         ),
     ],
 )
@@ -400,7 +405,9 @@ def test_a_change_that_the_model_cannot_take_is_refused(spec, sentence):
 
 @pytest.mark.slow
 def test_a_change_may_go_where_training_would_be_refused():
-    """A table that ends within the training length is of no use in training; here it gives rows of null."""
+    """A table that ends within the training length is of no use in training; here it gives rows of
+    null.
+    """
     made = build_setup(tiny.run({"name": "learned", "max_positions": 8}))
     spread = overridden(
         made, override_specs.override(dict(positions=dict(name="randomized", maximum=13)), made.run)
@@ -410,7 +417,9 @@ def test_a_change_may_go_where_training_would_be_refused():
 
 @pytest.mark.full
 def test_a_scratchpads_answer_is_scored_alone_as_well():
-    """Parity of 3 bits by its prefixes: four tokens and the end. A model that is wrong about the first alone has the answer right."""
+    """Parity of 3 bits by its prefixes: four tokens and the end. A model that is wrong about the
+    first alone has the answer right.
+    """
     task = {"name": "parity", "answer": "scratchpad"}
     made, which = (
         build_setup(

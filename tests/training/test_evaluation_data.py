@@ -1,4 +1,6 @@
-"""Frozen examples are those that are drawn: to the last bit, and in every number that is measured on them."""
+"""Frozen examples are those that are drawn: to the last bit, and in every number that is measured
+on them.
+"""
 
 import dataclasses
 import json
@@ -96,7 +98,9 @@ OWN_SCHEMES = (
 
 @pytest.mark.parametrize("encodings", [(), OWN_SCHEMES], ids=["study's scheme", "own scheme"])
 def test_every_row_is_the_same_to_the_last_digit_whether_drawn_or_read(encodings, tmp_path):
-    """Of a fresh model, whose likelihoods have all their digits; in batches, the last one not full; padded to a longer length."""
+    """Of a fresh model, whose likelihoods have all their digits; in batches, the last one not full;
+    padded to a longer length.
+    """
     places = dict(evaluate__lengths=(2, 3), evaluate__num_examples=12, evaluate__offsets=(0, 2))
     run = tiny.run(*encodings, task={"name": varied.NAME}, model__num_layers=1, **places)
     frozen_data.freeze(*next(iter(example_counts([run]).items())), tmp_path)
@@ -145,7 +149,10 @@ HERE = "copy(distinct=True, num_symbols=6)"
     [
         (
             dict(task={"name": "copy", "num_symbols": 7}),
-            "holds no frozen examples of copy(distinct=True, num_symbols=7) of seed 0, but of copy(",
+            (
+                "holds no frozen examples of copy(distinct=True, num_symbols=7) of seed 0, but of "
+                "copy("
+            ),
         ),
         (
             dict(evaluate__lengths=(2, 4)),
@@ -248,6 +255,9 @@ def test_a_task_that_draws_otherwise_than_what_was_frozen_is_told(folder, tmp_pa
     )
     with pytest.raises(
         UserError,
-        match=rf"^{path} holds other examples than the task draws today: move it away, or give another",
+        match=(
+            rf"^{path} holds other examples than the task draws today: move it away, or give "
+            rf"another"
+        ),
     ):
         frozen_data.freeze(*next(iter(example_counts([tiny.run()]).items())), copied)

@@ -1,4 +1,4 @@
-"""Evaluation draws operands of exact lengths, training does not, and rows of both are never mixed."""
+"""Evaluation draws operands of exact lengths, training does not; rows of both are never mixed."""
 
 import dataclasses
 import functools

@@ -45,7 +45,9 @@ GRANDCHILDREN = children(study="", parents=CHILDREN, train__steps=2)
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """A folder with the parents' study, the children's beside it, and their child in the same study."""
+    """A folder with the parents' study, the children's beside it, and their child in the same
+    study.
+    """
     folder = tmp_path_factory.mktemp("results")
     tiny.train(folder / "parents", PARENTS)
     tiny.train(folder / "study", CHILDREN)
@@ -83,7 +85,9 @@ def test_every_member_starts_from_its_own_parents_parameters_and_a_new_optimizer
 
 @pytest.mark.full
 def test_its_data_goes_on_where_its_parents_ended(results):
-    """The first loss of the child is the one that the parent would have had next; from the first step's data it is another."""
+    """The first loss of the child is the one that the parent would have had next; from the first
+    step's data it is another.
+    """
     parent, child = (
         begun(results / "parents", PARENTS),
         begun(results / "new", children(train__steps=6)),

@@ -89,7 +89,9 @@ def test_the_size_of_chunks_changes_no_curve(tmp_path):
 
 @pytest.mark.full
 def test_an_encoder_decoder_leaves_records_like_any_other(tmp_path):
-    """Positions 0..3 in its decoder of BEGIN and three symbols, 0..2 in its encoder; a code at both inputs."""
+    """Positions 0..3 in its decoder of BEGIN and three symbols, 0..2 in its encoder. Both inputs
+    have an encoding.
+    """
     encodings = "sinusoidal", {"name": "t5_bias", "stacks": ("encoder", "decoder", "cross")}
     changes = dict(
         layout__name="encoder_decoder", model__num_layers=1, train__steps=2, evaluate__lengths=(3,)
@@ -175,7 +177,9 @@ def test_a_worker_whose_sweep_is_gone_stops_and_records_no_failure(tmp_path):
 def test_a_finished_training_is_evaluated_again_without_training_and_nothing_measured_is_touched(
     tmp_path,
 ):
-    """Every old value is marked by hand: measured again, it would be another. The second run lacks a length that the first has."""
+    """Every old value is marked by hand: measured again, it would be another. The second run lacks
+    a length that the first has.
+    """
     train_run_group(tiny.group("rope"), tmp_path)
     before = by_seed(tmp_path)
     for seed, record in before.items():
@@ -256,7 +260,8 @@ def test_a_damaged_checkpoint_is_set_aside_with_a_sentence_and_its_runs_trained_
     assert process.main(tmp_path / "group.json", tmp_path) == 0
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [e["why"].rpartition(" (")[2] for e in said if e["event"] == "damaged"] == [
-        "its arrays have other names, shapes or types); it is set aside as 4.damaged-1, and training continues from the checkpoint before it."
+        "its arrays have other names, shapes or types); it is set aside as 4.damaged-1, and "
+        "training continues from the checkpoint before it."
     ]
     assert by_seed(tmp_path)[0]["status"] == "finished"
     assert sorted(p.name for p in folder.iterdir()) == ["12", "4.damaged-1"]
@@ -401,7 +406,8 @@ def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch)
         "    def __init__(self, *, size: int = 2, num_heads: int):\n"
         "        self.size, self.drop = size, nnx.Param(jnp.ones(num_heads))\n"
         "    def of_offset(self, offsets):\n"
-        "        return -jnp.multiply.outer(self.drop[...], (jnp.abs(offsets) // self.size).astype(jnp.float32))\n"
+        "        steps = (jnp.abs(offsets) // self.size).astype(jnp.float32)\n"
+        "        return -jnp.multiply.outer(self.drop[...], steps)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     spec = dict(name=f"{package.name}.steps:Steps", size=3)

@@ -105,7 +105,9 @@ def test_programs_of_loops_with_injection_and_drawn_numbers_are_lowered(platform
 
 @pytest.mark.slow
 def test_a_program_for_an_accelerator_has_no_form_of_a_cpu():
-    """The kernels are chosen by the platform that is compiled for, and not by the one that compiles."""
+    """The kernels are chosen by the platform that is compiled for, and not by the one that
+    compiles.
+    """
     for_cpu, for_cuda = (
         setup("alibi", platform, "float32").kernels for platform in ("cpu", "cuda")
     )

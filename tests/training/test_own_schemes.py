@@ -40,7 +40,7 @@ def loss_and_gradient(setup):
 
 @pytest.mark.slow
 def test_with_abacus_at_the_input_fire_sees_the_offsets_of_tokens(monkeypatch):
-    """An addition such as 7 5 + 2 = 9 5: token 6 has the offsets -6 to 2 to the tokens around it."""
+    """An addition such as 7 5 + 2 = 9 5: token 6 has offsets from -6 to 2 to the other tokens."""
     run = tiny.run(
         dict(name="sinusoidal"),
         dict(name="fire", positions=CONTIGUOUS),

@@ -28,7 +28,7 @@ CONTIGUOUS, RANDOMIZED = (
 
 
 def made(layout="decoder", examples_per_context=1, document_mask=True, **changes):
-    """Eight examples a step, alone or packed, for a small model whose every part reads positions."""
+    """Eight examples a step, alone or packed. Every part of the small model reads positions."""
     changes = {
         "model__num_layers": 1,
         "train__batch_size": 8 // examples_per_context,
@@ -76,7 +76,9 @@ def test_examples_that_see_each_other_give_another_loss():
 
 @pytest.mark.full
 def test_a_packed_training_step_is_the_step_of_the_same_examples_alone():
-    """Loss and gradient: the second step's loss shows what the first has changed. Every example counts once."""
+    """Loss and gradient: the second step's loss shows what the first has changed. Every example
+    counts once.
+    """
 
     def losses(k):
         setup = made(

@@ -29,7 +29,9 @@ MISS, HIT = (
 
 @pytest.fixture(params=["uniform", "doubling"])
 def train(tmp_path, request):
-    """Trains a run group in a process of its own: the programs that were compiled, and those read from the cache."""
+    """Trains a run group in a process of its own: the programs that were compiled, and those read
+    from the cache.
+    """
     schedule = dict(name="doubling", initial=1, every=4)
     group = tiny.group(
         "rope",
@@ -69,7 +71,7 @@ def train(tmp_path, request):
 
 @pytest.mark.full
 def test_a_group_compiles_five_programs_and_none_where_the_cache_has_them(train):
-    """Chance levels, training, first state, the rule of held-out inputs, evaluation at all lengths."""
+    """Chance levels, training, first state, held-out inputs, and evaluation at all lengths."""
     programs = [
         "jit__inputs_of",
         "jit__targets",

@@ -108,7 +108,9 @@ def test_short_inputs_stay_in_training_whatever_length_they_are_drawn_for():
 
 @pytest.mark.slow
 def test_strings_of_one_symbol_are_not_evaluated():
-    """They are 2 of 31 draws of a uniform number of ones, and would be up to half of those held out."""
+    """They are 2 of 31 draws of a uniform number of ones, and would be up to half of those held
+    out.
+    """
     task = Count()
     rule = splits.rule(task)
     examples = evaluated(task, rule, 30)

@@ -346,7 +346,9 @@ def test_a_table_of_the_decoder_alone_need_not_reach_along_the_source():
 
 @pytest.mark.slow
 def test_what_examples_are_drawn_from_has_a_digest():
-    """Another limit moves commands from one split to another; a task that draws from keys alone has none."""
+    """Another limit moves commands from one split to another; a task that draws from keys alone has
+    none.
+    """
     scan, other = (
         tiny.run(task={"name": "scan", "max_train": n}, train__max_length=3, evaluate__lengths=(3,))
         for n in (22, 25)

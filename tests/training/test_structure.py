@@ -1,4 +1,6 @@
-"""Schemes with several axes, or that follow what a task says of its tokens, on their way to the model."""
+"""Schemes with several axes, or that follow what a task says of its tokens, on their way to the
+model.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -174,7 +176,10 @@ def test_parts_are_those_of_the_layouts_structure(layout):
         (
             {"name": "rope"},
             "two_stream",
-            r"rope reads positions of one axis, the scheme two_stream gives 2 axes: choose one, dict\(name='rope', axis=0\)",
+            (
+                r"rope reads positions of one axis, the scheme two_stream gives 2 axes: choose "
+                r"one, dict\(name='rope', axis=0\)"
+            ),
         ),
         ({"name": "sinusoidal"}, "two_stream", "sinusoidal reads positions of one axis"),
         (
@@ -209,7 +214,10 @@ def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_le
     dynamic = {"name": "rope", "scaling": "dynamic_ntk", "factor": 2.0, "trained_length": 4}
     with pytest.raises(
         UserError,
-        match=r"rope reads an example's length with these arguments, so config\.layout\.examples_per_context must be 1",
+        match=(
+            r"rope reads an example's length with these arguments, so "
+            r"config\.layout\.examples_per_context must be 1"
+        ),
     ):
         build_setup(tiny.run(dynamic, layout__examples_per_context=2))
     assert build_setup(tiny.run(dynamic)).reveals_target_length

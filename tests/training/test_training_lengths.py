@@ -171,7 +171,7 @@ def test_chunks_of_any_size_give_the_same_bits_under_a_schedule():
 
 @pytest.mark.full
 def test_a_criterion_stops_no_run_before_its_schedule_has_all_lengths(tmp_path):
-    """The first point of the curve, at step 8, meets the criterion. The schedule grows at step 9."""
+    """The first point of the curve, at step 8, meets the criterion. Lengths grow at step 9."""
     schedule = dict(name="stepwise", longest=(1, 3), starts=(0, 9))
     changes = dict(train__criterion=1e-6, train__extra_steps=0, evaluate__curve_lengths=(1,))
     easy = dict(train__steps=60, evaluate__curve_every=8, train__learning_rate=1e-2, seeds=1)

@@ -145,7 +145,10 @@ def test_a_checkpoint_that_is_gone_is_one_sentence(folder):
     shutil.rmtree(folder / "checkpoints")
     with pytest.raises(
         UserError,
-        match=rf"^The checkpoint of {GROUP.run.run_id} is gone: .*{GROUP.group_id} does not hold step 2\.$",
+        match=(
+            rf"^The checkpoint of {GROUP.run.run_id} is gone: .*{GROUP.group_id} does not "
+            rf"hold step 2\.$"
+        ),
     ):
         load(folder, GROUP.run.run_id)
 
@@ -161,7 +164,10 @@ def test_a_folder_with_records_alone_as_published_is_one_sentence(folder):
     shutil.rmtree(folder / "groups")
     with pytest.raises(
         UserError,
-        match=rf"^The checkpoint of {GROUP.run.run_id} is gone: .*{GROUP.group_id}\.json is missing\.$",
+        match=(
+            rf"^The checkpoint of {GROUP.run.run_id} is gone: .*{GROUP.group_id}\.json is "
+            rf"missing\.$"
+        ),
     ):
         load(folder, GROUP.run.run_id)
 
@@ -195,7 +201,9 @@ def test_the_same_model_adopts_everything():
 
 
 def test_without_an_encoding_the_others_and_the_backbone_stay():
-    """What is removed stands first, so that all others move up: Shaw has a module on each of two layers."""
+    """What is removed stands first, so that all others move up: Shaw has a module on each of two
+    layers.
+    """
     whole = made({"name": "sinusoidal", "learn_scale": True}, "learned", "t5_bias", "shaw")
     params = numbered(whole)
     less = adopt(params, whole, made("learned", "shaw"))

@@ -1,4 +1,6 @@
-"""A task with everything that an example may have: sizes that differ, given tokens, structure of one and of two axes."""
+"""A task with everything that an example may have: sizes that differ, given tokens, structure of
+one and of two axes.
+"""
 
 from dataclasses import dataclass
 
@@ -12,7 +14,8 @@ NAME = "tests.training.varied:Varied"
 
 @dataclass(frozen=True)
 class Varied(Task):
-    """Of a prompt of 0 to `length` symbols, twice what stands at every place; every second one is given.
+    """Of a prompt of 0 to `length` symbols, twice what stands at every place; every second one is
+    given.
 
     Args:
       num_symbols: the alphabet.

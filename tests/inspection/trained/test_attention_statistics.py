@@ -71,7 +71,7 @@ def test_rows_are_read_as_they_sum_to_one_and_empty_ones_are_left_out():
     ("layout", "name", "back"),
     [("decoder", "decoder", 5), ("encoder", "encoder", 5), ("encoder_decoder", "cross", 0)],
 )
-def test_a_bias_that_looks_where_the_string_stands_has_all_its_mass_on_the_token_that_the_task_names(
+def test_a_bias_towards_the_string_has_all_its_mass_on_the_token_that_the_task_names(
     layout, name, back
 ):
     """Of a copy, as far back as the string is long; in cross-attention, at the same place."""

@@ -18,7 +18,9 @@ def draw(*shape):
 
 
 def parts(channels=slice(None)):
-    """Random content of every token and place of every slot, [N, L, 1, 4] each, in some channels alone."""
+    """Random content of every token and place of every slot, [N, L, 1, 4] each, in some channels
+    alone.
+    """
     keep = np.zeros(4)
     keep[channels] = 1
     return draw(N, L, 1, 4) * keep, np.broadcast_to(draw(L, 1, 4) * keep, (N, L, 1, 4))

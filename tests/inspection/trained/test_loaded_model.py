@@ -148,7 +148,11 @@ def test_the_task_names_the_token_of_the_prompt_that_each_label_is(layout, row):
         (
             "rope",
             7,
-            "copy with these arguments has no examples of length 7: the run [0-9a-f]* cannot be inspected there",
+            (
+                "copy with these arguments has no examples of length 7: the run [0-9a-f]* "
+                "cannot be "
+                "inspected there"
+            ),
         ),
         (
             {"name": "learned", "max_positions": 9},

@@ -18,7 +18,8 @@ for _ in range(100):
     if len(os.sched_getaffinity(0)) == 1:
         break
     time.sleep(0.05)
-report({"event": "pinned", "cores": sorted(os.sched_getaffinity(0)), "flags": os.environ.get("XLA_FLAGS", "")})
+cores, flags = sorted(os.sched_getaffinity(0)), os.environ.get("XLA_FLAGS", "")
+report({"event": "pinned", "cores": cores, "flags": flags})
 """
 # A worker whose run groups are programs.
 SERVE = """
@@ -42,12 +43,17 @@ needs_affinity = pytest.mark.skipif(
 
 @pytest.fixture
 def launch(tmp_path, monkeypatch):
-    """Launches run groups that are Python programs, in real processes: name -> program, to statuses and events."""
+    """Launches run groups that are Python programs, in real processes: name -> program, to statuses
+    and events.
+    """
     serve = tmp_path / "serve.py"
     serve.write_text(SERVE, encoding="utf-8")
     stub = tmp_path / "python"
     stub.write_text(
-        f'#!/bin/sh\ntest "$1 $2" = "-m pe_lab.training.worker" && exec "{sys.executable}" "{serve}"\n',
+        (
+            f'#!/bin/sh\ntest "$1 $2" = "-m pe_lab.training.worker" && exec "{sys.executable}" '
+            f'"{serve}"\n'
+        ),
         encoding="utf-8",
     )
     stub.chmod(0o755)
@@ -86,8 +92,13 @@ def test_a_failing_or_killed_worker_does_not_stop_the_others(launch, workers):
 
 
 def test_a_group_whose_worker_dies_is_tried_once_more(launch):
-    """A worker that dies at its first try, as one does that the system has ended for want of memory."""
-    once = "import os, pathlib, signal, sys; p = pathlib.Path(sys.argv[1] + '.tried'); p.exists() or p.touch() or os.kill(os.getpid(), 9)"
+    """A worker that dies at its first try, as one does that the system has ended for want of
+    memory.
+    """
+    once = (
+        "import os, pathlib, signal, sys; p = pathlib.Path(sys.argv[1] + '.tried'); "
+        "p.exists() or p.touch() or os.kill(os.getpid(), 9)"
+    )
     statuses, events = launch({"a": once, "b": ""})
     assert statuses == {"a": 0, "b": 0}
     assert kinds(events) == [
@@ -111,7 +122,10 @@ def test_a_worker_forks_all_its_groups_after_one_start(launch):
 
 def test_a_worker_that_is_killed_above_its_group_is_started_again(launch):
     """The run group goes on to its end meanwhile, and is found done."""
-    first = "import os, pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); p.exists() or p.touch() or os.kill(os.getppid(), 9)"
+    first = (
+        "import os, pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); p.exists() or "
+        "p.touch() or os.kill(os.getppid(), 9)"
+    )
     statuses, events = launch({"a": f'{first}; report({{"event": "here"}})', "b": ""})
     assert statuses == {"a": 0, "b": 0}
     tried = [("a", "started"), ("a", "here")]
@@ -149,7 +163,10 @@ def test_a_group_that_another_sweep_is_at_waits_until_all_others_are_done(
         if (group, event["event"]) == ("late", "ended"):
             others.__exit__(None, None, None)
 
-    refuses = f"import pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); sys.exit(0 if p.exists() else p.touch() or {locks.LATER})"
+    refuses = (
+        f"import pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); sys.exit(0 if "
+        f"p.exists() else p.touch() or {locks.LATER})"
+    )
     statuses, _ = launch(
         {"taken": "", "refuses": refuses, "late": "import time; time.sleep(0.5)"}, workers, on_event
     )
@@ -167,8 +184,14 @@ def test_a_group_that_another_sweep_is_at_waits_until_all_others_are_done(
 def test_a_group_that_lost_the_race_for_its_lock_is_no_preempted_one(launch, monkeypatch):
     """Its process found the lock of another sweep, which has ended since."""
     monkeypatch.setattr(local, "_LOOK_AGAIN", 0.05)
-    first = "import pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); tried = p.exists(); p.touch()"
-    program = f"{first}; tried or report({{'event': 'elsewhere'}}); sys.exit(0 if tried else {locks.LATER})"
+    first = (
+        "import pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); tried = p.exists(); "
+        "p.touch()"
+    )
+    program = (
+        f"{first}; tried or report({{'event': 'elsewhere'}}); sys.exit(0 if tried else "
+        f"{locks.LATER})"
+    )
     statuses, events = launch({"a": program})
     assert statuses == {"a": 0}
     assert ("a", "elsewhere") in kinds(events)
@@ -186,7 +209,10 @@ def test_no_groups_are_no_work(launch):
 
 
 def test_a_worker_reports_in_json_and_anything_else_goes_to_its_log(launch, tmp_path):
-    program = 'import sys; report({"event": "progress", "step": 3}); print("hello"); print("oh no", file=sys.stderr)'
+    program = (
+        'import sys; report({"event": "progress", "step": 3}); print("hello"); print("oh '
+        'no", file=sys.stderr)'
+    )
     _, events = launch({"a": program})
     assert events == [
         ("a", {"event": "started"}),
@@ -203,7 +229,10 @@ def test_a_worker_reports_in_json_and_anything_else_goes_to_its_log(launch, tmp_
 def test_a_worker_is_given_its_group_and_the_folder(launch, tmp_path):
     launch(
         {
-            "a": "import sys; from pathlib import Path; Path(sys.argv[1], 'said').write_text(sys.argv[0])"
+            "a": (
+                "import sys; from pathlib import Path; Path(sys.argv[1], "
+                "'said').write_text(sys.argv[0])"
+            )
         }
     )
     assert (tmp_path / "said").read_text(encoding="utf-8") == str(tmp_path / "a.json")
@@ -246,8 +275,9 @@ for _ in range(1000):
     if len(list(Path(sys.argv[1]).glob("*.here"))) == 2:
         break
     time.sleep(0.02)
-seen = {"event": "placed", "gpu": os.environ.get("CUDA_VISIBLE_DEVICES"), "flags": "XLA_FLAGS" in os.environ}
-report({**seen, "cores": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None})
+seen = {"gpu": os.environ.get("CUDA_VISIBLE_DEVICES"), "flags": "XLA_FLAGS" in os.environ}
+cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+report({"event": "placed", **seen, "cores": cores})
 """
 
 
@@ -313,7 +343,9 @@ def test_workers_import_what_this_process_imports(launch, tmp_path, monkeypatch)
 
 @pytest.fixture
 def interrupted(launch, monkeypatch):
-    """Launches run groups and presses Ctrl-C when one says that it is ready; gives all events until the worker's thread is over."""
+    """Launches run groups and presses Ctrl-C when one says that it is ready; gives all events until
+    the worker's thread is over.
+    """
     over = threading.Event()
 
     class Thread(threading.Thread):
@@ -347,9 +379,9 @@ SLEEPER = 'import time; report({"event": "ready"}); time.sleep(60)'
 @pytest.mark.slow
 def test_ctrl_c_asks_what_is_running_to_leave_and_waits_for_it(interrupted):
     saves = (
-        "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), sys.exit(75))); "
-        + SLEEPER
-    )
+        "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), "
+        "sys.exit(75))); "
+    ) + SLEEPER
     assert kinds(interrupted({"a": saves}))[1:] == [("a", "ready"), ("a", "saving"), ("a", "saved")]
 
 

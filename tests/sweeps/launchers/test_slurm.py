@@ -1,4 +1,6 @@
-"""The launcher against commands of Slurm's that a few lines of Python play; tests/cluster has the real ones."""
+"""The launcher against commands of Slurm's that a few lines of Python play; tests/cluster has the
+real ones.
+"""
 
 import os
 import sys
@@ -12,7 +14,8 @@ from pe_lab.sweeps.launchers.base import launcher
 
 pytest.importorskip("submitit", reason="submitit is not installed: pip install 'pe_lab[slurm]'")
 
-# sbatch runs the tasks of an array at once, each in a process; what squeue and sacct say of them stands in files.
+# sbatch runs the tasks of an array at once, each in a process. What squeue and sacct report of them
+# is in files.
 PLAYED = """
 import os, re, signal, subprocess, sys
 from pathlib import Path
@@ -30,7 +33,8 @@ if name == "sbatch":
             output = os.open(here / f"output-{job}_{i}", os.O_WRONLY | os.O_CREAT)
             for stream in (1, 2):
                 os.dup2(output, stream)
-            environment = {**os.environ, "SLURM_ARRAY_TASK_ID": str(i), "SLURM_JOB_ID": f"{job}_{i}"}
+            variables = {"SLURM_ARRAY_TASK_ID": str(i), "SLURM_JOB_ID": f"{job}_{i}"}
+            environment = {**os.environ, **variables}
             process = subprocess.Popen(["bash", arguments[0]], env=environment)
             task.write_text(f"RUNNING 0:0 {process.pid}")
             status = process.wait()
@@ -67,7 +71,9 @@ def _command(file, line):
 
 @pytest.fixture
 def launch(tmp_path, monkeypatch):
-    """Launches run groups that are Python programs as tasks of a played Slurm: name -> program, to statuses and events."""
+    """Launches run groups that are Python programs as tasks of a played Slurm: name -> program, to
+    statuses and events.
+    """
     monkeypatch.setattr(slurm, "_LOOK_AGAIN", 0.1)
     played, folder = tmp_path / "slurm's", tmp_path / "a study"
     (folder / "groups").mkdir(parents=True)
@@ -118,9 +124,11 @@ MARK = "pathlib.Path(sys.argv[0]).with_suffix('.later').touch()"
 
 @pytest.mark.slow
 def test_statuses_are_those_of_the_local_launcher_whatever_happens_to_a_task(launch):
-    """One that dies is tried once more; one that has left, where the cluster puts nothing back into its queue, is submitted again.
+    """One that dies is tried once more; one that has left, where the cluster puts nothing back into
+    its queue, is submitted again.
 
-    A plugin that ends its process with the status of a preempted one leaves no mark, and has failed.
+    A plugin that ends its process with the status of a preempted one leaves no mark, and has
+    failed.
     """
     programs = {
         "bad": 'import sys; print("oh no", file=sys.stderr); sys.exit(3)',
@@ -162,7 +170,10 @@ def test_a_restart_is_seen_though_the_task_was_never_seen_waiting(launch):
         if events[-2:] == ["left", "started"]:
             seen.touch()
 
-    until_seen = f"import pathlib, time\nfor _ in range(1200):\n    if pathlib.Path({str(seen)!r}).exists(): break\n    time.sleep(0.05)"
+    until_seen = (
+        f"import pathlib, time\nfor _ in range(1200):\n    if "
+        f"pathlib.Path({str(seen)!r}).exists(): break\n    time.sleep(0.05)"
+    )
     launch({"a": until_seen}, on_event)
     assert events == ["queued", "started", "left", "started", "ended"]
 
@@ -173,7 +184,10 @@ def test_what_a_group_said_last_is_an_event_and_what_an_earlier_one_said_is_not(
         (launch.folder / "progress" / f"{group}.json").write_text(
             '{"event": "progress", "step": 1}', encoding="utf-8"
         )
-    says = "import pathlib, sys; pathlib.Path(sys.argv[1], 'progress', 'a.json').write_text('{\"event\": \"progress\", \"step\": 5}')"
+    says = (
+        "import pathlib, sys; pathlib.Path(sys.argv[1], 'progress', "
+        '\'a.json\').write_text(\'{"event": "progress", "step": 5}\')'
+    )
     _, events = launch({"a": says, "b": ""})
     assert [(group, event) for group, event in events if "step" in event] == [
         ("a", {"event": "progress", "step": 5})
@@ -182,7 +196,8 @@ def test_what_a_group_said_last_is_an_event_and_what_an_earlier_one_said_is_not(
 
 SEEN = """
 import os, pathlib, sys
-pathlib.Path(sys.argv[0] + ".seen").write_text(os.environ.get("XLA_FLAGS", "") + os.environ["JAX_COMPILATION_CACHE_DIR"])
+seen = os.environ.get("XLA_FLAGS", "") + os.environ["JAX_COMPILATION_CACHE_DIR"]
+pathlib.Path(sys.argv[0] + ".seen").write_text(seen)
 """
 
 
@@ -254,7 +269,10 @@ def test_ctrl_c_cancels_the_tasks(launch):
 @pytest.mark.slow
 def test_a_group_that_slurm_takes_no_more_ends_as_it_was_and_the_others_go_on(launch):
     refuses = launch.played / "sbatch"
-    dies = f"import os, pathlib; pathlib.Path({str(refuses)!r}).write_text('#!/bin/sh\\nexit 1\\n'); os.kill(os.getpid(), 9)"
+    dies = (
+        f"import os, pathlib; pathlib.Path({str(refuses)!r}).write_text('#!/bin/sh\\nexit "
+        f"1\\n'); os.kill(os.getpid(), 9)"
+    )
     statuses, events = launch({"a": dies, "b": "import time; time.sleep(1)"})
     assert statuses == {"a": -9, "b": 0}
     assert "Slurm does not take the run groups" in next(
