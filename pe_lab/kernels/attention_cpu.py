@@ -111,6 +111,8 @@ def _forward(
     shape_of_bias = None
     if bias is not None:
         shape_of_bias = bias[:, :, :0]  # an empty array with its axes
+    # The exponentials are the one array of [S, L] that is kept. The weights are their product with
+    # `inverse`, which the backward pass applies to arrays of one number or few a query.
     saved = (q, k, v, exponentials, out, inverse, shape_of_bias)
     return out, saved
 
@@ -121,6 +123,8 @@ def _backward(
     q, k, v, exponentials, out, inverse, shape_of_bias = saved
     # Weights are exponentials times the inverse of their sum, which g takes over.
     g = g * inverse
+    # Of softmax: the gradient of a logit is its weight times (g·v minus the mean of g·v), and this
+    # mean over keys is g·out.
     correction = (g * out).sum(_CHANNELS, keepdims=True)
     # One product gives g·v minus the correction. The barrier makes XLA write its factors to memory
     # instead of fusing the concatenations into the product.
@@ -159,18 +163,22 @@ def _exponentials(
 
     def shifted(q: Array, k: Array) -> Array:
         s = _logits(q, k, bias)
+        # Not -inf: in the row of a query without keys, -inf minus its maximum would be NaN.
         least = jnp.finfo(jnp.float32).min
         s = jnp.where(mask, s, least)
         s = s - s.max(_KEYS, keepdims=True)
         return jnp.where(mask, jnp.exp(s), 0.0)
 
-    # No product is larger, by Cauchy and Schwarz.
+    # The maximum of each query would be one more pass over all logits. The norms below are far
+    # smaller arrays, and bound every logit at once. No product is larger, by Cauchy and Schwarz.
     q_squared = jnp.square(q).sum(_CHANNELS)
     largest_q_squared = q_squared.max()
     k_squared = jnp.square(k).sum(_CHANNELS)
     largest_k_squared = k_squared.max()
     largest_product = jnp.sqrt(largest_q_squared * largest_k_squared)
     largest_logit = largest_product + _reach(bias, mask)
+    # NaN is not safe, so `shifted` shows it. Under vmap a cond computes both branches: on a CPU the
+    # members of a group are mapped instead (training/setup.py).
     is_safe = largest_logit < _SAFE_LOGIT
     return lax.cond(is_safe, direct, shifted, q, k)
 
@@ -191,6 +199,7 @@ def _reach(bias: Bias | None, mask: Mask) -> Float[Array, ""] | float:
     """
     if bias is None:
         return 0.0
+    # A mask hides keys after the bias is added, so the least bias of all bounds that of any query.
     lowest = bias.min()
     num_keys, num_queries = bias.shape[2:]
     if num_keys == num_queries:
@@ -209,6 +218,7 @@ def _outer(a: Float[Array, "h b f s"], b: Float[Array, "h b f l"]) -> Pairs:
     if channels > _NARROW:
         return _dot(a, b, _CHANNELS, _CHANNELS)
 
+    # Unrolled: XLA fuses the multiply-adds with what follows, and writes no logits to memory.
     def product(channel: int) -> Pairs:
         column = a[:, :, channel, :, None]
         row = b[:, :, channel, None, :]

@@ -145,12 +145,15 @@ class _TunedStages:
         self.mode = mode
         self.tune = tune
         self.stages = _Stages(self.request, mode)
+        # In study.json before the last stage, so that a look at the folder does not call a
+        # study complete whose last runs are not known yet.
         self.later_runs = tuning.num_later_points(request.points, tune)
 
     def train(self) -> Failures:
         request, tune = self.request, self.tune
         points = tuning.first_points(request.points, tune)
         asked = self._study(points, [], self.later_runs)
+        # Now, and not after days of training, when a refused value would stop the study.
         if tune.extend:
             _check_extensions(request, tune)
         if self.stages.train_stage(asked, is_last=False) is None:

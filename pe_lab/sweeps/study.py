@@ -117,7 +117,8 @@ def _runs(values: dict[str, Any], points: Sequence[Point], folder: Path) -> list
     has_parents = values.get("init_from") is not None
     has_parents |= any(path.partition(".")[0] == "init_from" for point in points for path in point)
     for point in points:
-        # The points of a product share their choices.
+        # The points of a product share their choices. They are compared by identity, because the
+        # value of a choice may be a dict, and equal dicts of two choices need not be found.
         key = tuple((path, id(choice)) for path, choice in point.items() if path not in SEEDS)
         if has_parents:  # a parent may depend on the seed
             run = _run(values, point, folder, list(configs.values()))
@@ -153,6 +154,7 @@ def _variants(entries: Iterable[Entry]) -> list[dict[str, str]]:
 def _check_labels(points: Sequence[Point]) -> None:
     """Check that a label has one value: variants of one label would be averaged like seeds."""
     value_of: dict[tuple[str, str], object] = {}
+    # Choices with an empty label are in no name: two of them would be one variant in tables.
     hidden_of: dict[tuple[tuple[str, str], ...], dict[str, object]] = {}
     for point in points:
         labelled = {}
@@ -246,6 +248,8 @@ def groups(runs: Iterable[Run], together: Iterable[Sequence[str]] = ()) -> list[
         has_parent = run.init_from is not None
         key = (generation(run), has_parent, run.group_key())
         members_of.setdefault(key, []).append(run)
+    # Runs with and without a parent draw from other inputs (Trained.everywhere), so they compile
+    # other programs and do not share a group, even in one generation.
     for (_, _, group_key), members in members_of.items():
         parts = _split(members, group_key.execution.max_members)
         run_groups += [RunGroup(tuple(part)) for part in parts]

@@ -177,6 +177,8 @@ def choose(
         variant = _variant({path: c for path, c in point.items() if path not in tuning.axes})
         variant_settings = settings.setdefault(variant, {})
         variant_settings[labels] = setting
+        # A failed run says nothing of its setting, because it may be the machine that failed. A run
+        # that diverged does: its loss is infinite.
         record = by_id.get(entry.run.run_id)
         if record is not None and record["status"] != "failed":
             by_setting = trained.setdefault(variant, {})
@@ -186,6 +188,7 @@ def choose(
         # Settings are compared on the seeds that all of them have, because a run may have failed.
         compared = selection.with_shared_seeds(list(by_setting.values()))
         losses = dict(zip(by_setting, map(selection.mean_loss, compared), strict=True))
+        # Of equal losses, such as two infinite ones, the first setting in the order of the axes.
         best = min(losses, key=losses.__getitem__)
         setting = settings[variant][best]
         edges = tuned_axes.edges(setting, settings[variant].values())

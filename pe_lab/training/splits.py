@@ -21,7 +21,8 @@ from jaxtyping import Array, Bool, Int, Key, PyTree, UInt32
 
 from pe_lab.tasks.base import COMPONENT, AnyArray, Example, Task
 
-NUM_INPUTS = 16 * 512  # fewer inputs of a length than this are not held out
+# Fewer inputs of a length are not held out: an eighth of them is twice 512 evaluated examples.
+NUM_INPUTS = 16 * 512
 _SHARE = 8  # one input of this many is held out
 _HASH_LIMIT = 2**32 // _SHARE  # hashes below it are held out
 _TRIES = 256  # (7/8)^256 is 1e-15
@@ -87,6 +88,7 @@ def _one_symbol(example: Example) -> Bool[Array, ""]:
 
 def fingerprint(example: Example) -> UInt32[Array, ""]:
     """A hash of an example's input, whatever its padding."""
+    # uint32 wraps around alike on every device, so a CPU and a GPU hold out the same inputs.
     total = jnp.zeros((), jnp.uint32)
     for salt, (symbols, mask) in enumerate(_inputs(example), 1):
         index = jnp.arange(len(symbols), dtype=jnp.uint32)
@@ -139,7 +141,9 @@ def draw(
     def redraw(state: _Redraws) -> _Redraws:
         """Redraw a few rows at a time, because only one row of `_SHARE` is wrong in training."""
         num_rounds, keys, examples, wrong = state
+        # Wrong rows come first; right ones that fill the shape stay as they are.
         rows = jnp.argsort(~wrong, stable=True)[:num_rows]
+        # A new key follows from the old one alone, whatever the batch.
         new_keys = jax.vmap(task.redraw_key)(keys[rows])
         new = sample(new_keys, lengths[rows])
 
@@ -158,11 +162,13 @@ def draw(
 
     def has_wrong(state: _Redraws) -> Array:
         num_rounds, _, _, wrong = state
+        # A task without enough inputs must not hang. The input that is left is counted as overlap.
         return wrong.any() & (num_rounds < max_rounds)
 
     examples = sample(keys, lengths)
     if rule.min_length is None:
         return examples
+    # In training one row of `_SHARE` is wrong. In evaluation most are, which takes more rounds.
     num_rows = math.ceil(len(keys) / _SHARE)
     max_rounds = _TRIES * math.ceil(len(keys) / num_rows)
     wrong = is_wrong(examples, lengths)
@@ -177,7 +183,7 @@ class Trained:
 
     Attributes:
       rule: the inputs that training leaves out.
-      everywhere: sizes are not known, as for a run that starts from another one.
+      everywhere: sizes are not known: the parent of the run may have trained on any.
       min_length: from this length on, an input is never too short.
       min_tokens: fewest tokens of an input of this length.
       sizes: the largest sizes of prompt and target, of each component of the task.
@@ -189,11 +195,7 @@ class Trained:
     min_tokens: int
     sizes: tuple[tuple[int, int], ...]
 
-    def can_draw(
-        self,
-        example: Example,
-        length: Int[Array, ""],
-    ) -> Bool[Array, ""]:
+    def can_draw(self, example: Example, length: Int[Array, ""]) -> Bool[Array, ""]:
         """Whether training can draw the input of an evaluation example."""
         max_prompt, max_target = self._sizes_of(example)
         prompt_fits = example.prompt_mask.sum() <= max_prompt
@@ -270,6 +272,7 @@ class _Inputs:
     def are_many(self) -> bool:
         """Whether draws repeat no more often than draws from `NUM_INPUTS` equally likely inputs."""
         others = self.fingerprints[~self.one_symbol]
+        # As with birthdays, n draws from N equally likely inputs have n^2 / 2N equal pairs.
         _, counts = np.unique(others, return_counts=True)
         equal_pairs = counts * (counts - 1) // 2
         expected_pairs = _DRAWS**2 / 2 / NUM_INPUTS

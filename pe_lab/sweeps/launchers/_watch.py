@@ -30,6 +30,8 @@ class Watch:
 
     def follow(self, file: Path) -> None:
         """Report the progress file of a run group if it has changed."""
+        # A file, because a task on another machine has no pipe to this process. It is replaced as a
+        # whole, so a read never sees a part of it.
         progress = self._progress(file)
         if progress and progress != self._latest[file]:
             self._latest[file] = progress
@@ -49,6 +51,8 @@ class Watch:
         if status == locks.LATER:
             self._on_event(file.stem, {"event": "elsewhere" if is_elsewhere else "left"})
             return True
+        # By a signal, for want of memory or on a machine that fails. Once more, and not
+        # again and again, because a group that needs too much memory dies every time.
         has_died = status < 0 and status != TIME_LIMIT
         if has_died and may_retry and file not in self._died:
             self._died.add(file)

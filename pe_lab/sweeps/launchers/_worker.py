@@ -80,6 +80,8 @@ class Worker:
                 on_event(message)
             elif "returned" in message:
                 returned = message["returned"]
+            # "returned" is of the fork, "ended" of the worker: only both together tell a training
+            # that came to its end from a plugin that called exit.
             elif "ended" in message:
                 self.group = None
                 return _status(message["ended"], returned, log)
@@ -87,6 +89,8 @@ class Worker:
                 self.group = message["worker"]
                 if self.leaving:  # it started after the signal to all groups
                     self.send(signal.SIGTERM)
+        # The pipe has closed before the group ended: the worker itself has died. The next group
+        # starts a new one.
         self._close()
         return process.returncode or 1
 

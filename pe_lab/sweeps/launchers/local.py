@@ -78,6 +78,7 @@ class Local(Launcher):
         workers = self.at_once(len(group_files))
         supervisor = _Supervisor(folder, on_event, group_files)
         threads = []
+        # A thread for each worker, because a worker is followed by reading its pipe, which blocks.
         for number in range(min(workers, len(group_files))):
             place = Place.of(number, workers)
             thread = threading.Thread(target=supervisor.work, args=(place,), daemon=True)
@@ -125,7 +126,7 @@ class _Supervisor:
             later = self._train(file, worker)
         finally:
             self.running.discard(file)
-        if later:
+        if later:  # else this thread would take the same locked group again and again
             time.sleep(_LOOK_AGAIN)
 
     def _train(self, file: Path, worker: Worker) -> bool:
@@ -135,12 +136,15 @@ class _Supervisor:
           Whether to wait before the next group.
         """
         try:
+            # No fork for a group that another sweep trains. The lock may be taken after this look,
+            # which the process itself then reports as "elsewhere".
             is_free = _is_free(file)
             status = self._run(file, worker) if is_free else locks.LATER
             is_free = is_free and file not in self.elsewhere
         except OSError as e:  # a disk that is full, or may not be written
             self.watch.end(file, 1, one_line(e))
             return False
+        # While the sweep stops, no group starts again. LATER then means that it has saved.
         if self.stopping.is_set() and status == locks.LATER:
             self.on_event(file.stem, {"event": "saved" if is_free else "elsewhere"})
         elif self.stopping.is_set() and status < 0:  # before it could save, or after the grace

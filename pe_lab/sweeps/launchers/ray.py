@@ -131,15 +131,17 @@ class _Tasks:
                 self.watch.end(file, status)
                 continue
             self.waiting.append(file)  # after the others
-            if status == locks.LATER:
+            if status == locks.LATER:  # of a task that another sweep trains: do not ask at once
                 time.sleep(_LOOK_AGAIN)
 
     def _status(self, result: Any) -> int:
         """The exit status of a task; that of SIGKILL if its worker or its machine has died."""
         try:
             return self.ray.get(result)
+        # The task's function raised, so the command could not even start: the others cannot either.
         except self.ray.exceptions.RayTaskError as e:
             raise UserError(f"Ray cannot start the run groups: {one_line(e.cause)}.") from e
+        # A dead worker, a dead machine, a lost object: the run group is tried once more.
         except self.ray.exceptions.RayError:
             return -signal.SIGKILL
 
@@ -148,6 +150,7 @@ class _Tasks:
         for result, file in self.running.items():
             self.on_event(file.stem, {"event": "saving"})
             self.ray.cancel(result, force=False)  # raises KeyboardInterrupt in the task
+        # A task that is cut off after the grace resumes from its last checkpoint.
         if self.running:
             results = list(self.running)
             self.ray.wait(results, num_returns=len(results), timeout=_GRACE)

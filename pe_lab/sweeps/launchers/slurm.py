@@ -117,6 +117,7 @@ class Slurm(Launcher):
                 # A plugin may have ended the process with the status of a preempted one.
                 f"if [ $status = {locks.LATER} ] && [ ! -e {mark} ]; then status=1; fi",
                 f"if [ $status = {locks.LATER} ]; then scontrol requeue $SLURM_JOB_ID; fi",
+                # Slurm's accounts cannot tell a shell's 128 + 9 from an exit status of 9.
                 f"exit $((status > 128 ? status - 128 + {_slurm_queue.SIGNAL} : status))",
             ],
             stderr_to_stdout=True,
@@ -182,6 +183,8 @@ class _Tasks:
                 absent = _slurm_queue.InQueue("", self._last_seen(task).restarts)
                 self._report(task, file, queue.get(task, absent))
             gone = [task for task in self.tasks if task not in queue]
+            # A task enters the accounts some seconds after it has left the queue. Until then it has
+            # no status, stays in `tasks`, and is looked up again.
             if gone:
                 for task, status in _slurm_queue.ended(gone).items():
                     self._end(task, status)
