@@ -54,7 +54,7 @@ def attend(
         content_bias = kernels.hook(e.encoding, "content_bias")
         term = content_bias(raw_q, raw_k, e.Q, e.K)
         if term is not None:
-            bias = add(bias, on_heads(e.heads, term, 0))
+            bias = add(bias, e.acting(term, 0))
         q, k, widths = _transform_qk(e, q, k, widths, kernels)
 
     # The fused path: softmax attention that no encoding replaces a part of.
@@ -71,13 +71,13 @@ def attend(
     for e in encodings:
         transform_logits = kernels.hook(e.encoding, "transform_logits")
         new_s = transform_logits(s, raw_q, raw_k, e.Q, e.K, mask)
-        s = on_heads(e.heads, new_s, s)
+        s = e.acting(new_s, s)
 
     weights = softmax_with_sinks(s, mask, sinks)
     for e in encodings:
         if "normalize" in e.encoding.requirements.replaces:
             new_weights = e.encoding.normalize(s, mask)
-            weights = on_heads(e.heads, new_weights, weights)
+            weights = e.acting(new_weights, weights)
     weights = weights.astype(v.dtype)  # only now: softmax is float32 in every model
 
     out = weighted_sum(weights, v)
@@ -85,7 +85,7 @@ def attend(
         if "combine" in e.encoding.requirements.replaces:
             combine = kernels.hook(e.encoding, "combine")
             new_out = combine(weights, v, e.Q, e.K)
-            out = on_heads(e.heads, new_out, out, axis=2)
+            out = e.acting(new_out, out, axis=2)
     return out
 
 
@@ -110,8 +110,8 @@ def _transform_qk(
         own_q = _first_channels(q, width)
         own_k = _first_channels(k, width)
         new_q, new_k = transform_qk(own_q, own_k, e.Q, e.K)
-        q = _replace_heads(heads, new_q, q)
-        k = _replace_heads(heads, new_k, k)
+        q = _replace_heads(e, heads, new_q, q)
+        k = _replace_heads(e, heads, new_k, k)
         new_widths[heads] = new_q.shape[-1]
     return q, k, new_widths
 
@@ -121,15 +121,18 @@ def _first_channels(x: Float[Array, "b l h f"], width: int) -> Float[Array, "b l
 
 
 def _replace_heads(
+    e: LayerEncoding,
     heads: Bool[np.ndarray, "h"],
     new: Float[Array, "b l h e"],
     old: Float[Array, "b l h f"],
 ) -> Float[Array, "b l h g"]:
     """`new` on some heads and `old` on the others, both as wide as the wider one."""
-    if heads.all():
+    if heads.all() and e.on is None:
         return new
     width = max(new.shape[-1], old.shape[-1])
-    return on_heads(heads, _pad(new, width), _pad(old, width), axis=2)
+    new, old = _pad(new, width), _pad(old, width)
+    new = on_heads(heads, new, old, axis=2)
+    return on_heads(e.on, new, old, axis=2)
 
 
 def _pad(x: Float[Array, "b l h e"], width: int) -> Float[Array, "b l h f"]:

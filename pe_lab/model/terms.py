@@ -27,12 +27,22 @@ class LayerEncoding:
       heads: True at the heads that it acts on; None: all. A NumPy array, because the program
         depends on it.
       Q, K: tokens of queries and of keys.
+      on: False at heads on which it is switched off, as in a knock-out; None: on everywhere. It may
+        be traced, so that one program serves all knock-outs.
     """
 
     encoding: AttentionEncoding
     heads: Bool[np.ndarray, "h"] | None
     Q: Tokens
     K: Tokens
+    on: Bool[Array | np.ndarray, "h"] | None = None
+
+    def acting(
+        self, new: Shaped[Array, "_ _ _ _"], old: ArrayLike, axis: int = 1
+    ) -> Shaped[Array, "_ _ _ _"]:
+        """`new` on the heads on which it acts and `old` on the others; heads are on `axis`."""
+        new = on_heads(self.heads, new, old, axis)
+        return on_heads(self.on, new, old, axis)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +135,7 @@ def attention_terms(
     for e in encodings:
         encoding_mask = e.encoding.mask(e.Q, e.K)
         if encoding_mask is not None:
-            encoding_mask = on_heads(e.heads, encoding_mask, True)
+            encoding_mask = e.acting(encoding_mask, True)
             allowed = allowed & encoding_mask
     if bias is None:
         bias = total_bias(encodings, hook)
@@ -155,18 +165,18 @@ def total_bias(encodings: Sequence[LayerEncoding], hook: Hook) -> Float[Array, "
         bias_of = hook(e.encoding, "bias")
         bias = bias_of(e.Q, e.K)
         if bias is not None:
-            bias = on_heads(e.heads, bias, 0)
+            bias = e.acting(bias, 0)
             total = add(total, bias)
     return total
 
 
 def on_heads(
-    heads: Bool[np.ndarray, "h"] | None,
+    heads: Bool[Array | np.ndarray, "h"] | None,
     new: Shaped[Array, "_ _ _ _"],
     old: ArrayLike,
     axis: int = 1,
 ) -> Shaped[Array, "_ _ _ _"]:
-    """`new` on the heads of an encoding and `old` on the others; heads are on `axis`."""
+    """`new` where `heads` is True and `old` elsewhere; heads are on `axis`."""
     if heads is None:
         return new  # exactly, and without the cost of a `where`
     shape = [1] * 4

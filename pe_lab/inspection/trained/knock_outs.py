@@ -1,8 +1,7 @@
 """Knock-outs: a trained model with an encoding switched off on a head, a layer, or everywhere.
 
-An encoding in attention is switched off by the heads that it acts on. These are terms of the
-forward pass and may be traced, so that one compiled program serves all knock-outs. An encoding at
-the input is left out.
+An encoding in attention is switched off on heads by `LayerEncoding.on`. It may be traced, so one
+compiled program serves all knock-outs. An encoding at the input is left out.
 """
 
 import dataclasses
@@ -140,9 +139,7 @@ def switched_off(model: Transformer, terms: Terms, off: Bool[Array | np.ndarray,
     rows = iter(list(off))
 
     def encoding(e: LayerEncoding) -> LayerEncoding:
-        on = ~next(rows)
-        heads = on if e.heads is None else e.heads & on
-        return dataclasses.replace(e, heads=heads)
+        return dataclasses.replace(e, on=~next(rows))
 
     def layers(layer_terms: tuple[AttentionTerms, ...]) -> tuple[AttentionTerms, ...]:
         hook = model.answering.kernels.hook
