@@ -20,7 +20,9 @@ from pe_lab.runs.analysis_spec import (
     Reproduction,
     TableSpec,
 )
+from pe_lab.runs.declarations import check_keys
 from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.typed_values import checked
 
 
 def from_dict(values: object) -> AnalysisSpec:
@@ -296,9 +298,8 @@ def _dict(where: str, values: object, keys: Iterable[str] | None = None) -> Mapp
     """Return a dict whose keys are known. `keys=None` allows every key."""
     if not isinstance(values, Mapping):
         raise UserError(f"{where} must be a dict, got {values!r}.")
-    for key in values:
-        if keys is not None and key not in keys:
-            raise unknown(where, str(key), keys)
+    if keys is not None:
+        check_keys(where, values, keys)
     return values
 
 
@@ -309,9 +310,7 @@ def _items(where: str, values: object) -> Sequence[object]:
 
 
 def _text(where: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise UserError(f"{where} must be a text, got {value!r}.")
-    return value
+    return checked(value, str, where)
 
 
 def _texts(where: str, values: object) -> tuple[str, ...]:

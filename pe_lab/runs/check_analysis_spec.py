@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from pe_lab.runs.analysis_spec import AS_TRAINED, DIMENSIONS, AnalysisSpec, TableSpec, parts
-from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.declarations import check_keys
+from pe_lab.runs.errors import UserError
 
 
 def check(
@@ -29,27 +30,21 @@ def check(
         if axis not in spec.tuned:
             known_labels |= labels[axis].keys()
     known_labels.discard("")
-    for axis in spec.tuned:
-        if axis not in labels:
-            raise unknown("The sweep (analysis: tuned)", axis, labels)
-    for contrast in spec.contrasts:
-        for label in (*parts(contrast.a), *parts(contrast.b)):
-            if label not in known_labels:
-                raise unknown("The sweep (analysis: contrasts)", label, known_labels)
-    for claim in spec.reproduction.claims:
-        for label in (*parts(claim.a), *(parts(claim.b) if claim.b else ())):
-            if label not in known_labels:
-                raise unknown("The sweep (analysis: reproduction)", label, known_labels)
-    for literature in spec.literature:
-        for figure in literature.figures:
-            for label in parts(figure.variant):
-                if label not in known_labels:
-                    raise unknown("The sweep (analysis: literature)", label, known_labels)
+    check_keys("The sweep (analysis: tuned)", spec.tuned, labels)
+    of_contrasts = [name for contrast in spec.contrasts for name in (contrast.a, contrast.b)]
+    of_claims = [name for claim in spec.reproduction.claims for name in (claim.a, claim.b) if name]
+    figures = [figure for literature in spec.literature for figure in literature.figures]
+    variants = {
+        "contrasts": of_contrasts,
+        "reproduction": of_claims,
+        "literature": [figure.variant for figure in figures],
+    }
+    for part, names in variants.items():
+        for name in names:
+            check_keys(f"The sweep (analysis: {part})", parts(name), known_labels)
     for table in spec.tables:
-        for dimension in (*table.dimensions, *table.only):
-            dimensions = (*labels, *grid, *DIMENSIONS)
-            if dimension not in dimensions:
-                raise unknown("The sweep (analysis: tables)", dimension, dimensions)
+        dimensions = (*labels, *grid, *DIMENSIONS)
+        check_keys("The sweep (analysis: tables)", (*table.dimensions, *table.only), dimensions)
         # Lengths and offsets are not listed: more of them may be evaluated later.
         allowed_labels = {
             **labels,
@@ -107,7 +102,4 @@ def _check_only(table: TableSpec, allowed: Mapping[str, Iterable[str]]) -> None:
             continue
         for name in names:
             labels = parts(name) if axis == "variant" else [name]
-            for label in labels:
-                if label not in allowed[axis]:
-                    owner = f"The axis {axis!r} (analysis: tables, only)"
-                    raise unknown(owner, label, allowed[axis])
+            check_keys(f"The axis {axis!r} (analysis: tables, only)", labels, allowed[axis])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.runs import records, study_files
+from pe_lab.runs.declarations import check_keys
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.labels import agrees, label
 from pe_lab.runs.record_schema import JsonObject
@@ -30,8 +31,7 @@ def check(select: object, config: JsonObject, where: str = "select") -> None:
     if "name" in config:
         return  # a plugin's arguments differ from run to run
     for key, value in select.items():
-        if key not in config:
-            raise unknown(where, str(key), config)
+        check_keys(where, [key], config)
         if isinstance(config[key], Mapping):
             check(value, config[key], f"{where}.{key}")
 
@@ -59,9 +59,7 @@ def resolve(
             f"config.init_from is dict(study=..., select=dict(...), match=(...)) or "
             f"dict(study=..., run_id=...), got {init_from!r}."
         )
-    for key in init_from:
-        if key not in _KEYS:
-            raise unknown("config.init_from", str(key), _KEYS)
+    check_keys("config.init_from", init_from, _KEYS)
     study = init_from.get("study") or ""
     if "run_id" in init_from:
         return {**values, "init_from": {"study": study, "run_id": init_from["run_id"]}}

@@ -18,9 +18,11 @@ from pathlib import Path
 from pe_lab.results import selection
 from pe_lab.runs import grid, records, validation
 from pe_lab.runs.analysis_spec import SEPARATOR
-from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.declarations import check_keys
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Choice, Point
 from pe_lab.runs.record_schema import Record
+from pe_lab.runs.typed_values import checked
 from pe_lab.sweeps import tuned_axes
 from pe_lab.sweeps.study import SEEDS, Study
 
@@ -66,15 +68,12 @@ def read(values: object) -> Tuning:
     Raises:
       UserError: a key is unknown or missing, or a value cannot be used.
     """
-    keys = ("axes", "seeds", "extend")
     if not isinstance(values, Mapping):
         raise UserError(
             f"tune is a dict, such as tune = dict(axes=..., seeds=3), and no function, got "
             f"{values!r}."
         )
-    for key in values:
-        if key not in keys:
-            raise unknown("tune", key, keys)
+    check_keys("tune", values, ("axes", "seeds", "extend"))
     axes = values.get("axes")
     seeds = values.get("seeds")
     extend = values.get("extend", False)
@@ -90,8 +89,7 @@ def read(values: object) -> Tuning:
             raise UserError(f"tune: the axis {path!r} needs two or more values, got {choices!r}.")
     if not isinstance(seeds, int) or isinstance(seeds, bool) or seeds < 1:
         raise UserError(f"tune: seeds must be a whole number of at least 1, got {seeds!r}.")
-    if not isinstance(extend, bool):
-        raise UserError(f"tune: extend must be True or False, got {extend!r}.")
+    checked(extend, bool, "tune: extend")
     for path, choices in axes.items():
         numbers = tuned_axes.sorted_numbers(choices)
         if extend and (numbers is None or numbers[0] <= 0):
