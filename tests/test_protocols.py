@@ -11,7 +11,7 @@ import pytest
 from pe_lab.sweeps import study
 from pe_lab.tasks import _grids
 from pe_lab.tasks.minesweeper import _SEPARATOR
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from tests.tasks.drawing import sample
 from tests.tasks.test_laws import parts, rows
 

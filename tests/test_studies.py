@@ -18,9 +18,9 @@ from pe_lab.runs.evaluation_points import grid as places
 from pe_lab.sweeps import design_checks, plans, study, sweep, tuning
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.training import process, run_records
+from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.loop import train_run_group
-from pe_lab.training.setup import build_setup
 from tests.marks import full_except
 
 ROOT = Path(__file__).parents[1]

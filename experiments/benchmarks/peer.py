@@ -124,7 +124,7 @@ def compare(run: Run, num_steps: int) -> list[dict[str, Any]]:
             "seconds_per_step": float(np.median(own)),
             "steps_per_second": float(1 / np.median(own)),
             "times_ours": float(np.median(own / turns[:, 0])),
-            "share_of_peak": float(np.median(ours.setup.step_flops / own / turns[:, -1])),
+            "share_of_peak": float(np.median(step_flops(ours.setup) / own / turns[:, -1])),
             "versions": {
                 library: metadata.version(library) for library in ("torch", "x-transformers")
             },

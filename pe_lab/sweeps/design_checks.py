@@ -13,9 +13,11 @@ from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.run import Run
 from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import SEEDS, Entry, Study
-from pe_lab.training import shifts
+from pe_lab.training import leaks, reach, shifts
+from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
-from pe_lab.training.setup import Placement, Setup, build_setup
+from pe_lab.training.placements import Placement
+from pe_lab.training.setup import Setup
 
 _MOST_SEEDS = 30  # up to which a sufficient number of seeds is searched
 
@@ -156,7 +158,7 @@ def _not_compared(
 def _advantages(setup: Setup, point: MetricPoint) -> set[str]:
     """What a variant knows of the test at a point."""
     advantages = set()
-    if setup.reveals_target_length:
+    if leaks.reveals_target_length(setup):
         advantages.add("reveals the target length")
     max_length = setup.run.train.max_length
     length = point.length_for(max_length)
@@ -173,8 +175,9 @@ def _advantages(setup: Setup, point: MetricPoint) -> set[str]:
 
 def _largest_in_test(setup: Setup, readers: Sequence[Placement], length: int) -> int | float:
     """The last index of a test's tokens, or its largest position if several tokens share one."""
-    num_tokens = max(setup.context_lengths(length, train=False).values())
-    return min(num_tokens - 1, max(setup.largest_position(p, length, train=False) for p in readers))
+    num_tokens = max(reach.context_lengths(setup, length, train=False).values())
+    largest = [reach.largest_position(setup, p, length, train=False) for p in readers]
+    return min(num_tokens - 1, max(largest))
 
 
 def _repeated_functions(

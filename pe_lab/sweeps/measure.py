@@ -25,9 +25,10 @@ from pe_lab.runs.labels import agrees
 from pe_lab.runs.record_schema import JsonObject, Record, Sources
 from pe_lab.runs.run import RunGroup
 from pe_lab.sweeps import select as selection
+from pe_lab.training.build import build_setup
 from pe_lab.training.checks import check_lengths
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState
 from pe_lab.training.trained_runs import checkpoint_of, load_state
 from pe_lab.training.warm_start import overridden

@@ -17,6 +17,7 @@ from pe_lab.sweeps import begun_groups, changed_code
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import Study
+from pe_lab.training.costs import step_flops
 from pe_lab.training.frozen_data import frozen_of
 from pe_lab.training.warm_start import check_held_out, overridden
 
@@ -78,7 +79,7 @@ class Plan:
             programs_of_group = 3 + len(group.run.evaluate.overrides)
             programs += programs_of_group
             num_steps = len(group.runs) * group.run.train.steps
-            flops = num_steps * self.setups.of(group.run).step_flops
+            flops = num_steps * step_flops(self.setups.of(group.run))
             seconds += _SECONDS_A_PROGRAM * programs_of_group + flops / _FLOPS_PER_SECOND
         seconds /= workers
         gigaflops = _FLOPS_PER_SECOND / 1e9

@@ -4,7 +4,8 @@ from collections.abc import Hashable
 
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs.run import Run
-from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.build import build_setup
+from pe_lab.training.setup import Setup
 
 
 class Setups:

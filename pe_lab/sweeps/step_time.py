@@ -16,9 +16,11 @@ from pe_lab.runs.labels import label
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.sweeps import study
 from pe_lab.training import step
+from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk
+from pe_lab.training.costs import step_flops
 from pe_lab.training.run_records import provenance
-from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState, abstract_state, initial_state, members_of
 
 
@@ -47,7 +49,7 @@ class Program:
             "state_bytes": memory.argument_size_in_bytes,
             "kept_bytes": _kept_bytes(self.setup),
             "temporary_bytes": memory.temp_size_in_bytes,
-            "step_flops": self.setup.step_flops,
+            "step_flops": step_flops(self.setup),
             "compile_seconds": self.compile_seconds,
         }
 

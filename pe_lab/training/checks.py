@@ -1,10 +1,7 @@
 """Whether the parts of a setup fit together."""
 
-from __future__ import annotations
-
 import functools
 import math
-from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -12,10 +9,9 @@ import jax.numpy as jnp
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.run import Run
 from pe_lab.tasks.layouts import DEFAULT_STRUCTURES
-
-if TYPE_CHECKING:  # setup.py calls these checks
-    from pe_lab.training.placements import Placement
-    from pe_lab.training.setup import Setup
+from pe_lab.training import costs, leaks, reach
+from pe_lab.training.placements import Placement
+from pe_lab.training.setup import Setup
 
 
 def check(setup: Setup, trained: bool) -> None:
@@ -37,8 +33,9 @@ def check(setup: Setup, trained: bool) -> None:
         _check_axes(setup, placement)
     _check_structure(setup)
     run = setup.run
-    if setup.revealed == "answer":
-        names = " and ".join(setup.revealing_schemes("answer"))
+    revealing = leaks.revealing_schemes(setup, "answer")
+    if revealing:
+        names = " and ".join(revealing)
         raise UserError(
             f"{run.task.name} cannot have the positions {names} in the layout "
             f"{run.layout.name}: the position of a target token would reveal the answer."
@@ -59,7 +56,7 @@ def out_of_reach(
     task = setup.task
     if length < task.min_length or length > (task.max_length or length):
         return f"{setup.run.task.name} with these arguments has no examples of length {length}"
-    tokens = setup.context_lengths(length, train)
+    tokens = reach.context_lengths(setup, length, train)
     for placement in setup.placements:
         if not placement.reads_positions:
             continue
@@ -68,7 +65,7 @@ def out_of_reach(
         if num_positions is not None and num_tokens > num_positions:
             name = setup.scheme_names[placement.site.scheme]
             return f"{name} has {num_positions} positions; length {length} asks for {num_tokens}"
-        largest = setup.largest_position(placement, length, train) + offset
+        largest = reach.largest_position(setup, placement, length, train) + offset
         table_size = placement.encoding.requirements.max_positions
         if table_size is not None and largest >= table_size:
             return (
@@ -143,7 +140,7 @@ def _check_distribution(setup: Setup) -> None:
             "keep their lengths: config.train.num_examples must be None."
         )
     try:
-        shares = setup.length_shares(train.steps)
+        shares = costs.length_shares(setup, train.steps)
     except ValueError as e:
         raise UserError(one_line(e)) from e
     if any(math.isnan(share) for share in shares.values()):

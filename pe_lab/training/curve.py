@@ -130,7 +130,7 @@ def stops(
         # A curriculum may still hold back the longest lengths. Runs that stop before it ends would
         # have different training lengths.
         has_met_criterion = records.solved(exact_match, threshold)
-        if has_met_criterion and setup.length_shares(step)[train.max_length] > 0:
+        if has_met_criterion and length_shares(setup, step)[train.max_length] > 0:
             stop_at[index] = min(step + train.extra_steps, train.steps)
     return stop_at
 

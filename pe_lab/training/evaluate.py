@@ -176,7 +176,7 @@ class Evaluator:
 
 def _rows_without_values(setup: Setup, point: EvaluationPoint, reason: str) -> list[RecordRow]:
     """The rows of a point that cannot be measured."""
-    reveals_length = setup.reveals_target_length
+    reveals_length = leaks.reveals_target_length(setup)
     row = functools.partial(
         point.row,
         value=None,
@@ -208,7 +208,7 @@ def _rows(
         else:
             values[metric.name] = metric.value(metric_sums, num_tokens)
     values["overlap"] = int(measured.overlap) / count
-    reveals_length = setup.reveals_target_length
+    reveals_length = leaks.reveals_target_length(setup)
     rows = []
     for name, value in values.items():
         row = functools.partial(

@@ -16,11 +16,11 @@ from pe_lab.runs.evaluation_points import grid
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import RunGroup
 from pe_lab.training import checkpoint, curve, devices, resume, run_records
+from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.reports import Report
 from pe_lab.training.run_records import Cost
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import (
     CurveState,
     TrainState,

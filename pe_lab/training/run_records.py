@@ -109,7 +109,7 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> CostOfRun:
         "train_seconds": seconds / num_members,
         "compile_seconds": cost.compile_seconds / num_members,
         "steps_per_second": all_steps / seconds if seconds else None,
-        "train_flops": setup.mean_step_flops(steps) * steps,
+        "train_flops": costs.step_flops(setup, steps) * steps,
         "parameters": sum(sizes) // num_members,
         "members": num_members,
         "memory": cost.memory,
@@ -131,7 +131,7 @@ def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
     max_test_position = {}
     for length in sorted({longest, *setup.run.evaluate.lengths}):
         num_tokens[str(length)] = max(setup.num_tokens(length).values())
-        in_test = [setup.largest_position(p, length, train=False) for p in readers]
+        in_test = [reach.largest_position(setup, p, length, train=False) for p in readers]
         if in_test:
             max_test_position[str(length)] = max(in_test)
     return {
@@ -141,7 +141,7 @@ def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
         "num_tokens": num_tokens,
         "max_position": max(positions, default=None),
         "max_test_position": max_test_position,
-        "reveals_target_length": setup.reveals_target_length,
+        "reveals_target_length": leaks.reveals_target_length(setup),
         "solved_threshold": setup.task.threshold,
     }
 

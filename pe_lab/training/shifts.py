@@ -7,6 +7,7 @@ different numbers, and then the differences change.
 
 from pe_lab.positions.base import PositionScheme
 from pe_lab.positions.contiguous import Contiguous
+from pe_lab.training import reach
 from pe_lab.training.placements import Placement
 from pe_lab.training.setup import Setup
 
@@ -24,6 +25,6 @@ def noticed_scheme(setup: Setup, placement: Placement) -> PositionScheme:
 def largest_trained_position(setup: Setup, placement: Placement, length: int) -> int | float:
     """Return the largest position that training shows an encoding, without unnoticed shifts."""
     if noticed_scheme(setup, placement) != Contiguous():
-        return setup.largest_position(placement, length, train=True)
-    num_tokens = setup.context_lengths(length, train=True)
+        return reach.largest_position(setup, placement, length, train=True)
+    num_tokens = reach.context_lengths(setup, length, train=True)
     return max(num_tokens[stack] for stack in placement.streams) - 1

@@ -13,7 +13,8 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import CheckpointOfRun, Record
 from pe_lab.runs.run import RunGroup
 from pe_lab.training import checkpoint
-from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.build import build_setup
+from pe_lab.training.setup import Setup
 from pe_lab.training.state import CurveState, TrainState, abstract_state, of_member
 
 

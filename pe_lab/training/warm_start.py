@@ -12,7 +12,8 @@ from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import Override, Run
-from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.build import build_setup
+from pe_lab.training.setup import Setup
 from pe_lab.training.trained_runs import TrainedRun, load
 
 ParamPath = tuple[str, ...]

@@ -12,7 +12,7 @@ import pytest
 
 from pe_lab.runs import plugins
 from pe_lab.training import evaluation_sums, step
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from pe_lab.training.state import initial_state, of_member
 from tests import tiny
 from tests.encodings import laws

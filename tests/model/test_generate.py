@@ -14,8 +14,8 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.settings import STACKS
 from pe_lab.training import evaluation_data, evaluation_sums
 from pe_lab.training.batches import add_positions
+from pe_lab.training.build import build_setup
 from pe_lab.training.random_keys import EVALUATED_POSITIONS, EVALUATION, fold, stream_key
-from pe_lab.training.setup import build_setup
 from tests import models, tiny
 from tests.marks import full, full_except
 from tests.models import build, prefix, stream

@@ -12,8 +12,8 @@ from pe_lab.model.flops import forward_flops
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import RunGroup
+from pe_lab.training.build import build_setup
 from pe_lab.training.loop import Preempted, train_run_group
-from pe_lab.training.setup import build_setup
 from pe_lab.training.trained_runs import TrainedRun
 from tests import models, tiny
 from tests.encodings import laws

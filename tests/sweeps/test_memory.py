@@ -4,7 +4,7 @@ import pytest
 
 from pe_lab.sweeps import memory
 from pe_lab.sweeps.setups import Setups
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from tests import tiny
 
 

@@ -12,7 +12,8 @@ from pe_lab.studies import base
 from pe_lab.sweeps import plans, study
 from pe_lab.sweeps.plans import Plan
 from pe_lab.sweeps.setups import Setups
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
+from pe_lab.training.costs import step_flops
 from tests import tiny
 
 ROPE, ALIBI, NOPE = ((dict(name=n),) for n in ("rope", "alibi", "nope"))
@@ -80,8 +81,8 @@ def test_a_config_is_read_once_for_all_seeds_and_a_model_is_traced_once_for_all_
     made = expand({"model.encodings": [ROPE, ALIBI]}, {"train.steps": [1, 2]}, {"seed": range(9)})
     plan = plans.make(made, tmp_path)
     assert (len(read), len(plan.groups), len(traced)) == (4, 8, 2)
-    flops = {plan.setups.of(group.run).step_flops for group in plan.groups}
-    assert flops == {build_setup(group.run).step_flops for group in plan.groups}
+    flops = {step_flops(plan.setups.of(group.run)) for group in plan.groups}
+    assert flops == {step_flops(build_setup(group.run)) for group in plan.groups}
 
 
 def test_an_argument_that_the_config_leaves_at_its_default_is_an_axis():

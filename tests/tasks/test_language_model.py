@@ -9,7 +9,7 @@ from pe_lab.data import made, text
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.language_model import LanguageModel
 from pe_lab.tasks.layouts import Decoder
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from tests import tiny
 
 DATA_DIR = str(Path(__file__).parents[2] / ".cache" / "datasets")

@@ -9,8 +9,8 @@ from pe_lab.runs import override_specs, record_rows
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint, is_done
 from pe_lab.training import frozen_data
+from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
 

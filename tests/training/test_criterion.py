@@ -11,10 +11,10 @@ import pytest
 from pe_lab.runs import records
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.training import checkpoint, curve, step
+from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk
 from pe_lab.training.loop import Training
 from pe_lab.training.optimizer import optimizer
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import CurveState, TrainState, initial_state
 from tests import tiny
 

@@ -11,7 +11,7 @@ import pytest
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from pe_lab.training import checkpoint, devices, process
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from pe_lab.training.state import abstract_state
 from tests import tiny
 

@@ -13,6 +13,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint, example_counts, grid, is_done
 from pe_lab.training import evaluation_data
 from pe_lab.training.batches import add_positions, draw_examples
+from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator
@@ -23,7 +24,6 @@ from pe_lab.training.random_keys import (
     fold,
     stream_key,
 )
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from pe_lab.training.warm_start import overridden
 from tests import tiny

@@ -15,10 +15,10 @@ from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import example_counts, grid
 from pe_lab.training import frozen_data
+from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.loop import train_run_group
 from pe_lab.training.random_keys import EVALUATION
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
 from tests.tiny import members

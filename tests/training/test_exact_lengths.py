@@ -14,8 +14,8 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint, example_counts, grid, is_done
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.training import frozen_data, step
+from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import CHANCE_LEVEL_EXAMPLES, Evaluator
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
 from tests.marks import full

@@ -12,8 +12,8 @@ from pe_lab.kernels import whole_batch
 from pe_lab.model import decode
 from pe_lab.runs import plugins
 from pe_lab.training import evaluation_sums
+from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
 from tests.encodings import laws

@@ -13,7 +13,7 @@ from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.kernels import microbatches
 from pe_lab.runs.run import RunGroup
 from pe_lab.training import step
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from pe_lab.training.state import initial_state, members_of
 from tests import tiny
 from tests.marks import full

@@ -13,11 +13,11 @@ from pe_lab.model import decode
 from pe_lab.runs import override_specs
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint
-from pe_lab.training import step
+from pe_lab.training import leaks, step
 from pe_lab.training.batches import add_positions
+from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from pe_lab.training.warm_start import overridden
 from tests import tiny
@@ -122,7 +122,7 @@ def test_no_heads_equal_nope(name):
     assert float(loss) == float(loss_of_nope())
     encodings = gradient["decoder"].get("attention_encodings", {})
     assert all((leaf == 0).all() for leaf in jax.tree.leaves(encodings))
-    assert not setup.reveals_target_length
+    assert not leaks.reveals_target_length(setup)
     assert out_of_reach(setup, 3, 1000) is None
 
 

@@ -9,12 +9,13 @@ import pytest
 
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint
-from pe_lab.training import step
+from pe_lab.training import reach, step
 from pe_lab.training.batches import add_positions, reduce_loss
+from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.chunk import train_chunk
+from pe_lab.training.costs import step_flops
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
 from tests.marks import full
@@ -177,9 +178,8 @@ def test_exposure_says_how_far_positions_ran(tmp_path):
         tmp_path, tiny.group("rope", seeds=1, layout__document_mask=False, **changes)
     )[0]
     assert record["exposure"]["max_position"] == 3 * 8 - 1
-    assert build_setup(tiny.run("rope", layout__document_mask=True, **changes)).context_lengths(
-        3, train=True
-    ) == {"decoder": 8}
+    apart = build_setup(tiny.run("rope", layout__document_mask=True, **changes))
+    assert reach.context_lengths(apart, 3, train=True) == {"decoder": 8}
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_positions_that_end_within_the_context_are_refused_unless_examples_count
 @pytest.mark.parametrize("layout", ["decoder", "encoder_decoder"])
 def test_flops_of_a_step_count_every_example_and_longer_sight_without_a_document_mask(layout):
     alone, apart, together = (
-        made(layout, k, mask).step_flops for k, mask in ((1, True), (4, True), (4, False))
+        step_flops(made(layout, k, mask)) for k, mask in ((1, True), (4, True), (4, False))
     )
     assert apart == alone  # eight examples either way
     assert together > alone

@@ -2,8 +2,9 @@ import pytest
 
 from pe_lab.runs.errors import UserError
 from pe_lab.training import resume
+from pe_lab.training.build import build_setup
 from pe_lab.training.loop import Preempted, train_run_group
-from pe_lab.training.setup import Setup, build_setup
+from pe_lab.training.setup import Setup
 from tests import tiny
 
 

@@ -5,7 +5,7 @@ import pytest
 from pe_lab.positions.contiguous import Contiguous
 from pe_lab.positions.shifted import Shifted
 from pe_lab.training import run_records, shifts
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from tests import tiny
 
 SHIFTED = {"name": "shifted", "max_shift": 16}

@@ -14,8 +14,8 @@ from pe_lab.tasks.regular import Regular
 from pe_lab.tasks.repeat import Repeat
 from pe_lab.tasks.reverse import Reverse
 from pe_lab.training import evaluation_data, splits, step
+from pe_lab.training.build import build_setup
 from pe_lab.training.random_keys import EXAMPLES, LENGTHS, fold, stream_key
-from pe_lab.training.setup import build_setup
 from tests import tiny
 from tests.marks import full
 from tests.tasks import test_laws as task_laws

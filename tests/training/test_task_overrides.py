@@ -7,8 +7,8 @@ import pytest
 
 from pe_lab.runs import override_specs
 from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
 

@@ -12,9 +12,10 @@ from pe_lab.runs import older_records, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import from_record
 from pe_lab.training import step
+from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk
+from pe_lab.training.costs import length_shares, step_flops
 from pe_lab.training.random_keys import LENGTHS, fold, stream_key
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import initial_state
 from tests import tiny
 
@@ -179,22 +180,22 @@ def test_a_criterion_stops_no_run_before_its_schedule_has_all_lengths(tmp_path):
     (record,) = tiny.train(tmp_path, stopped).values()
     assert record["cost"]["steps"] == 16
     assert record["exposure"]["max_length"] == 3
-    assert record["cost"]["train_flops"] == 16 * build_setup(stopped.run).mean_step_flops(16)
+    assert record["cost"]["train_flops"] == 16 * step_flops(build_setup(stopped.run), 16)
 
 
 @pytest.mark.slow
 def test_shares_of_a_training_are_those_of_its_steps():
     one = build_setup(run(dict(name="stepwise", longest=(1, 3), starts=(0, 6))))
-    assert one.length_shares(12) == pytest.approx({1: 6 + 2, 2: 2, 3: 2})
-    assert one.length_shares(6) == {1: 6, 2: 0, 3: 0}
-    assert build_setup(tiny.run()).length_shares(12) == {1: 1, 2: 1, 3: 1}
+    assert length_shares(one, 12) == pytest.approx({1: 6 + 2, 2: 2, 3: 2})
+    assert length_shares(one, 6) == {1: 6, 2: 0, 3: 0}
+    assert length_shares(build_setup(tiny.run()), 12) == {1: 1, 2: 1, 3: 1}
 
 
 @pytest.mark.slow
 def test_flops_of_a_step_are_the_mean_over_the_lengths_that_are_drawn():
     one = build_setup(run({"name": "fixed"}, evaluate__validation_lengths=(3,)))
     same = build_setup(tiny.run(train__min_length=3, evaluate__validation_lengths=(3,)))
-    assert one.step_flops == same.step_flops > build_setup(tiny.run()).step_flops
+    assert step_flops(one) == step_flops(same) > step_flops(build_setup(tiny.run()))
 
 
 @pytest.mark.slow
@@ -202,10 +203,10 @@ def test_flops_of_a_training_are_of_the_lengths_and_loops_that_it_had():
     """The first six steps have length 1. One to three loops cost as much as two on average."""
     setup = build_setup(run(dict(name="stepwise", longest=(1, 3), starts=(0, 6))))
     short = build_setup(tiny.run(train__max_length=1))
-    assert setup.mean_step_flops(6) == short.step_flops < setup.step_flops
-    assert setup.mean_step_flops(12) == setup.step_flops
+    assert step_flops(setup, 6) == step_flops(short) < step_flops(setup)
+    assert step_flops(setup, 12) == step_flops(setup)
     looped = build_setup(tiny.run(model__num_loops=3, train__min_loops=1))
-    assert looped.step_flops == build_setup(tiny.run(model__num_loops=2)).step_flops
+    assert step_flops(looped) == step_flops(build_setup(tiny.run(model__num_loops=2)))
 
 
 def test_records_before_version_7_have_uniform_lengths(tmp_path):

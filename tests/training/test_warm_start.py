@@ -12,9 +12,9 @@ import pytest
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from pe_lab.training import checkpoint
+from pe_lab.training.build import build_setup
 from pe_lab.training.loop import Training
 from pe_lab.training.run_records import write_failure
-from pe_lab.training.setup import build_setup
 from pe_lab.training.state import CurveState, initial_state
 from pe_lab.training.trained_runs import load, load_state, params_through_training, trained_model
 from pe_lab.training.warm_start import adopt

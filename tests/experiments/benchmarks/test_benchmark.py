@@ -12,7 +12,7 @@ from pe_lab import cli
 from pe_lab.cli._arguments import Parser
 from pe_lab.runs import plugins
 from pe_lab.sweeps import step_time
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from tests import tiny
 
 pytestmark = pytest.mark.slow

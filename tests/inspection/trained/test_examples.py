@@ -2,7 +2,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.inspection.trained import examples
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from tests import tiny
 
 

@@ -7,8 +7,8 @@ from pe_lab.inspection.trained import gradient_norms
 from pe_lab.model.streams import Stream
 from pe_lab.runs import records
 from pe_lab.runs.run import RunGroup
+from pe_lab.training.build import build_setup
 from pe_lab.training.random_keys import EXAMPLES, fold, stream_key
-from pe_lab.training.setup import build_setup
 from tests import tiny
 
 

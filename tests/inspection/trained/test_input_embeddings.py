@@ -12,7 +12,7 @@ from pe_lab.inspection.trained.activations import record_activations
 from pe_lab.inspection.trained.examples import BatchSize, draw
 from pe_lab.inspection.trained.four_terms import TERMS
 from pe_lab.inspection.trained.loaded_model import LoadedModel
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from tests import models, reference, tiny
 from tests.inspection import tables
 from tests.inspection.trained.untrained_run import finished

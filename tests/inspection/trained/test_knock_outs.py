@@ -9,7 +9,7 @@ from flax import nnx
 from pe_lab.inspection.trained import knock_outs
 from pe_lab.inspection.trained.knock_outs import ActingEncoding, SwitchedOff
 from pe_lab.runs import plugin_specs
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from tests import models, tiny
 
 MASK = models.prefix([6, 4], 6)

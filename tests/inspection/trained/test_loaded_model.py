@@ -10,7 +10,7 @@ from pe_lab.inspection.trained.examples import BatchSize, draw
 from pe_lab.inspection.trained.loaded_model import LoadedModel
 from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from pe_lab.training.trained_runs import load
 from tests import tiny
 from tests.inspection.trained.untrained_run import finished

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from pe_lab.training.setup import build_setup
+from pe_lab.training.build import build_setup
 from pe_lab.training.state import initial_state
 from pe_lab.training.trained_runs import TrainedRun
 from tests import tiny

@@ -1,0 +1,44 @@
+"""The floating-point operations of a training, counted from its settings."""
+
+import dataclasses
+
+from pe_lab.model.flops import forward_flops
+from pe_lab.training.lengths.base import shares
+from pe_lab.training.setup import Setup
+
+
+def length_shares(setup: Setup, num_steps: int) -> dict[int, float]:
+    """Return the relative frequency of each training length, in the first steps of a training."""
+    first, last = setup.run.train.min_length, setup.run.train.max_length
+    by_index = shares(setup.lengths, first, last, num_steps)
+    return dict(zip(range(first, last + 1), by_index.tolist(), strict=True))
+
+
+def step_flops(setup: Setup, num_steps: int | None = None) -> int:
+    """Return the mean floating-point operations of one member's step without padding.
+
+    A step costs three forward passes. Lengths that depend on the step are those of the first steps
+    of the training.
+
+    Args:
+      num_steps: None: all steps.
+    """
+    train, model = setup.run.train, setup.run.model
+    fewest_loops = train.min_loops or model.num_loops
+    models = []
+    for num_loops in range(fewest_loops, model.num_loops + 1):
+        models.append(dataclasses.replace(model, num_loops=num_loops))
+    vocabularies = setup.layout.vocabularies(setup.task)
+    num_contexts = train.batch_size
+    num_examples = setup.layout.examples_per_context
+    if setup.layout.document_mask:  # examples that do not see each other are contexts of one
+        num_contexts *= num_examples
+        num_examples = 1
+    forward, total_share = 0.0, 0.0
+    for length, share in length_shares(setup, num_steps or train.steps).items():
+        tokens = {stack: num_examples * n for stack, n in setup.num_tokens(length).items()}
+        of_models = [forward_flops(looped, vocabularies, tokens) for looped in models]
+        forward += share * sum(of_models) / len(of_models)
+        total_share += share
+    mean_forward = int(forward // total_share)
+    return 3 * mean_forward * num_contexts
