@@ -85,7 +85,8 @@ def _publish_row(file: Path, options: Options) -> int:
         protocol = _suite.protocol(suite.FULL)
         rows = table_of_suite.merged([folder], protocol)
         if rows.left_out:
-            raise UserError(f"{file} has other settings than the suite: {rows.left_out[0]}")
+            reason = rows.left_out[0].replace(f" in {folder}", "")
+            raise UserError(f"{file} has other settings than the suite: {reason}")
         fewest = rows.study.variants["runs"].min()
         if fewest < protocol.seeds:
             raise UserError(f"{file} has {fewest} seeds of a task, and a row has {protocol.seeds}.")

@@ -82,13 +82,15 @@ def test_the_output_is_that_of_the_models_attention(label):
     np.testing.assert_allclose(computed, expected, atol=1e-6)
 
 
-def test_the_program_of_the_page_is_two_ports_that_agree(monkeypatch):
+def test_the_program_of_the_page_is_two_ports_that_agree(monkeypatch, capsys):
     (program,) = re.findall(r"```python\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL)
     monkeypatch.chdir(FOLDER)
     monkeypatch.syspath_prepend(FOLDER)
     with contextlib.ExitStack() as stack:
         stack.callback(sys.modules.pop, "check", None)
         exec(compile(program, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed == "alibi: bias agree\nrope: queries, keys agree\n"
 
 
 def test_a_port_with_an_error_is_refused_and_named():

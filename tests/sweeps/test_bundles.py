@@ -149,7 +149,7 @@ def test_a_row_is_published_once_and_ships_with_the_table(tmp_path, monkeypatch)
     ("other", "sentence"),
     [
         ({"seeds": 3}, "has 3 seeds of a task, and a row has 10."),
-        ({"changed": True}, "has other settings than the suite: mine in "),
+        ({"changed": True}, "mine.zip has other settings than the suite: mine is left out of "),
     ],
 )
 def test_a_row_of_another_protocol_is_refused(tmp_path, monkeypatch, other, sentence):

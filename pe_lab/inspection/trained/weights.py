@@ -13,7 +13,7 @@ from pe_lab.training import trained_runs
 def write(folder: Path, out: Path) -> int:
     """Write RUN_ID.safetensors and RUN_ID.json, its config, of each finished run of a study.
 
-    A weight has its path in the model as its name: "decoder.layers.0.attention.query.kernel".
+    A weight has its path in the model as its name: "decoder.blocks.0.attention.query.kernel".
 
     Returns:
       The number of runs.

@@ -28,3 +28,4 @@ def check(path, label, port, tolerance=2e-5):
     for name, value in outputs.items():
         close = dict(rtol=tolerance, atol=tolerance, err_msg=f"{label}: {name}")
         np.testing.assert_allclose(np.asarray(value), expected[name], **close)
+    print(f"{label}: {', '.join(outputs)} agree")
