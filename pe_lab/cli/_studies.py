@@ -1,5 +1,6 @@
 """The results folder or the config file of a study that a command names."""
 
+import re
 from pathlib import Path
 
 import pe_lab
@@ -63,7 +64,10 @@ def config_file(config: str) -> Path:
         return path
     if config in by_name:
         return by_name[config]
-    if path.stem in by_name:
-        raise UserError(f"There is no file {path}. Did you mean {path.stem!r}?")
-    names = [*by_name, *(file.stem for file in path.parent.glob("*.py"))]
-    raise unknown("The list of configs", path.stem, names)
+    if path.suffix != ".py" and Path(f"{config}.py").is_file():
+        raise UserError(f"There is no config {config!r}. Did you mean the file {config}.py?")
+    if path.suffix != ".py":
+        raise unknown("The list of configs", config, by_name)
+    stems = [*by_name, *(file.stem for file in path.parent.glob("*.py"))]
+    near = re.search(r"Did you mean '.*'\?", str(unknown("", path.stem, stems)))
+    raise UserError(f"There is no file {path}. {near[0] if near else ''}".rstrip())

@@ -8,6 +8,7 @@
 """
 
 import inspect
+import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,9 @@ def _kind_of(name: str) -> str:
     kinds = [kind for kind, summaries in by_kind.items() if name in summaries]
     if not kinds:
         names = {each for summaries in by_kind.values() for each in summaries}
-        raise unknown("pe_lab", name, names)
+        error = str(unknown("pe_lab", name, names))
+        listed = "`pe-lab list KIND` lists its names."  # there are more than a hundred
+        raise UserError(re.sub(r"It has: .*", listed, error))
     if kinds == ["configs", "studies"]:  # the study of the config
         return "studies"
     if len(kinds) > 1:

@@ -175,7 +175,7 @@ def _import(module_name: str, name: str | None = None) -> types.ModuleType:
         text = f"{(name or module_name)!r} cannot be imported: {type(e).__name__}: {one_line(e)}."
         package = module_name.partition(".")[0]
         if isinstance(e, ModuleNotFoundError) and e.name == package:
-            text += f" The folder that holds {package} must be on PYTHONPATH."
+            text += f" The folder that holds {package} must be the current one, or on PYTHONPATH."
         raise UserError(text) from e
 
 

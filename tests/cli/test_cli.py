@@ -49,6 +49,7 @@ def test_help_and_version_need_no_jax(arguments):
         (["list", "tasks", "more"], "pe-lab list takes no further argument, got 'more'."),
         (["show", "rope", "--knd=tasks"], "pe-lab show has no '--knd'. Did you mean '--kind'?"),
         (["show", "ropee"], "pe_lab has no 'ropee'. Did you mean 'rope'?"),
+        (["show", "xyzzy"], "pe_lab has no 'xyzzy'. `pe-lab list KIND` lists its names.\n"),
         (["show", "rope", "--kind=tasks"], "The list of tasks has no 'rope'."),
         (["show", "a.b:C"], "Which kind of class? Give --kind=encodings, positions or tasks."),
         (

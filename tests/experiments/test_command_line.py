@@ -161,7 +161,7 @@ def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(
         ([], "pe-lab sweep needs CONFIG: name or file of a config; with :FORM, one of its forms."),
         (
             ["--config=configs/quickstat.py"],
-            "The list of configs has no 'quickstat'. Did you mean 'quickstart'?\n",
+            "There is no file configs/quickstat.py. Did you mean 'quickstart'?\n",
         ),
         (
             ["--config=configs/papers/mqar.py:scale"],

@@ -82,8 +82,12 @@ def test_a_study_is_named_by_its_config_file(checkout, monkeypatch):
     Path("mine.py").touch()
     assert _studies.folder("mine.py") == Path("results/mine")
     assert _studies.folder("mine.py:smoke") == Path("results/mine_smoke")
-    with pytest.raises(UserError, match=r"^The list of configs has no 'yours'\."):
-        _studies.folder("yours.py")
+    with pytest.raises(UserError, match=r"^There is no file xyzzy\.py\.$"):
+        _studies.folder("xyzzy.py")
+    with pytest.raises(UserError, match=r"^There is no config 'mine'. Did you mean the file mine"):
+        _studies.config_file("mine")
+    with pytest.raises(UserError, match=r"^The list of configs has no 'xyzzy'\. It has: base, "):
+        _studies.config_file("xyzzy")
 
 
 def test_a_folder_below_this_one_needs_no_slash(checkout, monkeypatch):

@@ -372,7 +372,7 @@ def test_a_users_own_class_is_found_resolved_and_built():
             "no_such_package.tilt:Tilt",
             r"'no_such_package\.tilt:Tilt' cannot be imported: ModuleNotFoundError: No module "
             r"named 'no_such_package'\. "
-            r"The folder that holds no_such_package must be on PYTHONPATH\.$",
+            r"The folder that holds no_such_package must be the current one, or on PYTHONPATH\.$",
         ),
         (
             "encodings",
