@@ -173,7 +173,7 @@ def tuned_as_published(folder, module, values):
 
 def _without_titles(folder):
     """The analysis spec of a study. Titles are wording, and a published study keeps its own."""
-    analysis = study_files.analysis_of(folder)
+    analysis = study_files.read(folder).analysis
     for table in analysis.get("tables", ()):
         table.pop("title", None)
     return analysis

@@ -110,7 +110,7 @@ def _train(
         return {}
     # Contrasts name encodings of the published table.
     analysis = {key: value for key, value in suite.analysis().items() if key != "contrasts"}
-    request = stages.Request(form.name, values, points, folder, analysis, tune)
+    request = stages.StudyRequest(form.name, values, points, folder, analysis, tune)
     failed = stages.train(request, mode)
     is_known = label in table_of_suite.step_times([*suite.row_folders(), folder])
     if failed is not None and form is suite.FULL and not is_known:

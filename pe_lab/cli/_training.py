@@ -24,7 +24,7 @@ def train(
 
     mode = stages.Mode(workers, dry_run, write_groups)
     folder = results or Path("results") / study.name
-    request = stages.Request(
+    request = stages.StudyRequest(
         study.name,
         study.values,
         study.points,

@@ -63,7 +63,7 @@ def run(options: Options) -> int:
     override, select = _override(options), _selected(options.select)
     from pe_lab.sweeps import measure  # imports JAX
 
-    request = measure.Request(
+    request = measure.EvaluationRequest(
         tuple(options.lengths),
         tuple(options.offsets),
         override,

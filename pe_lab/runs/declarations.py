@@ -8,7 +8,6 @@ Its type is the annotation. The base config (pe_lab/studies/base.py), the checks
 configs and evaluation overrides, and the page of settings all read the declaration.
 """
 
-import copy
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -140,8 +139,3 @@ def read(
         if key in declared:
             declared[key].check(checked[key], name)
     return checked
-
-
-def default_of(declared: Setting) -> Any:
-    """Return a copy of a default, which may be a dict that a config changes."""
-    return copy.deepcopy(declared.default)

@@ -1,7 +1,7 @@
 """The rows of a record: measurements at evaluation points, by one or more versions of the code."""
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from pe_lab.runs import code_versions
@@ -152,21 +152,6 @@ def preferred_rows(record: JsonObject) -> list[RecordRow]:
         last = rows[-1]["sources"]
         preferred += of_known_code or [row for row in rows if row["sources"] == last]
     return preferred
-
-
-def override_axes(records: Iterable[JsonObject]) -> dict[str, dict[str, str]]:
-    """Return the axes of each evaluation override in some records, by its label."""
-    axes_of: dict[str, dict[str, str]] = {}
-    for record in records:
-        for measurement in record["rows"]:
-            override = measurement["override"]
-            if override is None:
-                continue
-            axes = dict(override.get("axes", ()))
-            # A point of a grid may be measured again without naming its grid.
-            if axes or override["label"] not in axes_of:
-                axes_of[override["label"]] = axes
-    return axes_of
 
 
 def has_changed_rows(record: JsonObject) -> bool:

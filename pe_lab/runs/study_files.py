@@ -158,16 +158,6 @@ def study_of(folder: Path) -> tuple[str, list[Entry]]:
     return study.name, study.entries
 
 
-def later_runs_of(folder: Path) -> int:
-    """Return the number of runs of a tuned study that will join it when the settings are chosen."""
-    return read(folder).later_runs
-
-
-def analysis_of(folder: Path) -> dict[str, Any]:
-    """Return the analysis spec of the study in a folder as plain data; empty without one."""
-    return dict(read(folder).analysis)
-
-
 def _with_new_names(analysis: JsonObject) -> dict[str, Any]:
     """Return an analysis spec of any version with the key and the metrics of this version."""
     upgraded_spec = {_NEW_KEYS.get(key, key): value for key, value in analysis.items()}

@@ -57,7 +57,7 @@ def _checkpoints(folder: Path) -> Iterator[str]:
         for path in checkpoint.paths(groups / group_id):
             try:
                 checkpoint.check(path)
-            except checkpoint.Damaged as e:
+            except checkpoint.DamagedCheckpoint as e:
                 yield f"The checkpoint {path} is damaged ({one_line(e)})."
             except UserError as e:
                 yield str(e)

@@ -37,7 +37,7 @@ Records = dict[str, Record]  # by run id
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class EvaluationRequest:
     """The measurements to add, the same for every run.
 
     Attributes:
@@ -74,7 +74,7 @@ class Job:
 
 def add(
     folder: Path,
-    request: Request,
+    request: EvaluationRequest,
     report: Callable[[str], None] = lambda line: None,
 ) -> int:
     """Measure, and add rows to the records of a study's finished runs.
@@ -125,7 +125,7 @@ def _chosen(folder: Path, select: JsonObject) -> Records:
     return chosen
 
 
-def _jobs(folder: Path, chosen: Records, request: Request) -> list[Job]:
+def _jobs(folder: Path, chosen: Records, request: EvaluationRequest) -> list[Job]:
     """One job for each run group.
 
     Raises:
@@ -139,7 +139,7 @@ def _jobs(folder: Path, chosen: Records, request: Request) -> list[Job]:
     return [_job(group_records, request) for group_records in by_group.values()]
 
 
-def _job(chosen: Records, request: Request) -> Job:
+def _job(chosen: Records, request: EvaluationRequest) -> Job:
     runs = [config.from_dict(record["config"]) for record in chosen.values()]
     first = runs[0]
     override = None

@@ -20,7 +20,7 @@ Failures = dict[str, str] | None
 
 
 @dataclass(frozen=True)
-class Request:
+class StudyRequest:
     """A study that is to be trained.
 
     Attributes:
@@ -62,7 +62,7 @@ class Mode:
         print(line, file=sys.stderr if self.write_groups else sys.stdout)
 
 
-def train(request: Request, mode: Mode) -> Failures:
+def train(request: StudyRequest, mode: Mode) -> Failures:
     """Train the missing runs of a study."""
     if request.tune is not None:
         return _TunedStages(request, mode, request.tune).train()
@@ -75,7 +75,7 @@ def train(request: Request, mode: Mode) -> Failures:
 class _Stages:
     """The stages of a study. Notes on its design are printed once, before its first training."""
 
-    def __init__(self, request: Request, mode: Mode):
+    def __init__(self, request: StudyRequest, mode: Mode):
         self.request = request
         self.mode = mode
         self.launcher = launcher(request.values.get("launcher"), mode.workers)
@@ -138,7 +138,7 @@ class _TunedStages:
     others (tuning.py).
     """
 
-    def __init__(self, request: Request, mode: Mode, tune: Tuning):
+    def __init__(self, request: StudyRequest, mode: Mode, tune: Tuning):
         analysis = request.analysis or {}
         axes = dict.fromkeys([*analysis.get("tuned", ()), *tune.axes])
         self.request = dataclasses.replace(request, analysis={**analysis, "tuned": tuple(axes)})
@@ -210,7 +210,7 @@ class _TunedStages:
             )
 
 
-def _check_extensions(request: Request, tune: Tuning) -> None:
+def _check_extensions(request: StudyRequest, tune: Tuning) -> None:
     """Check the values that `extend` may add, before anything is trained.
 
     One point has no variants to compare, so the analysis of the study is left out.

@@ -33,7 +33,7 @@ _NUM_STEPS = 2
 _CURVE = "curve"  # folder of the points of a curve, inside of a run group's folder
 
 
-class Damaged(Exception):  # noqa: N818
+class DamagedCheckpoint(Exception):  # noqa: N818
     """The content of a checkpoint differs from what was saved, or belongs to something else."""
 
 
@@ -62,7 +62,7 @@ def points(folder: Path, like: State) -> Iterator[State]:
         path = folder.absolute() / _CURVE / str(step)
         try:
             state, _ = _read(path, like)
-        except Damaged as e:
+        except DamagedCheckpoint as e:
             raise UserError(
                 f"{_damage(path, e)}. Remove it to look at training without this step."
             ) from e
@@ -110,7 +110,7 @@ def restore(
         path = folder.absolute() / str(step)
         try:
             return _read(path, like)
-        except Damaged as e:
+        except DamagedCheckpoint as e:
             damage = _damage(path, e)
             if set_aside is None:
                 raise UserError(f"{damage}. Remove it, and the run group trains again.") from e
@@ -132,7 +132,7 @@ def check(path: Path) -> None:
     """Check the content of one checkpoint, folder/<step> or folder/curve/<step>.
 
     Raises:
-      Damaged: it has changed.
+      DamagedCheckpoint: it has changed.
       UserError: the machine cannot read it.
     """
     if not _check_files(path):  # an older checkpoint has a digest of its arrays alone
@@ -158,13 +158,13 @@ def _arrays(path: Path, wanted: Mapping[str, PyTree] | None) -> tuple[Arrays, No
       wanted: the arrays that it must have; None: those that it has, on one device.
 
     Raises:
-      Damaged: its content has changed, or it has other arrays.
+      DamagedCheckpoint: its content has changed, or it has other arrays.
       UserError: the machine cannot read it.
     """
     has_digests = _check_files(path)
     try:
         return _loaded(path, wanted)
-    except Damaged:
+    except DamagedCheckpoint:
         raise
     except Exception as e:  # orbax and its storage raise many types
         raise _unreadable(path, e, "" if has_digests else " If it is damaged, remove it.") from e
@@ -181,7 +181,7 @@ def _check_files(path: Path) -> bool:
     """Check the files of a checkpoint; False if it is an older one without their digests.
 
     Raises:
-      Damaged: a file has changed.
+      DamagedCheckpoint: a file has changed.
       UserError: the machine cannot read one.
     """
     try:
@@ -189,9 +189,9 @@ def _check_files(path: Path) -> bool:
             return False
         for name, digest in files.read_object(path / FILES).items():
             if files.sha256(path / name) != digest:
-                raise Damaged(f"its file {name} has changed")
+                raise DamagedCheckpoint(f"its file {name} has changed")
     except (FileNotFoundError, ValueError) as e:
-        raise Damaged(one_line(e)) from e
+        raise DamagedCheckpoint(one_line(e)) from e
     except OSError as e:  # too many open files, perhaps
         raise _unreadable(path, e) from e
     return True
@@ -206,7 +206,7 @@ def _loaded(path: Path, wanted: Mapping[str, PyTree] | None) -> tuple[Arrays, No
         raise ValueError("its metadata is unreadable")
     stored: Mapping[str, PyTree] = metadata.metadata  # type: ignore[assignment]
     if wanted is not None and _shapes(stored) != _shapes(wanted):
-        raise Damaged("its arrays have other names, shapes or types")
+        raise DamagedCheckpoint("its arrays have other names, shapes or types")
     # Orbax would otherwise put arrays on the devices that saved them, which may be missing here.
     one_device = SingleDeviceSharding(jax.devices()[0])
     abstract = {}
@@ -216,7 +216,7 @@ def _loaded(path: Path, wanted: Mapping[str, PyTree] | None) -> tuple[Arrays, No
     arrays: Arrays = ocp.load(path, abstract)
     custom: Mapping[str, Any] = metadata.custom_metadata
     if custom["digest"] != _digest(arrays, custom["notes"]):
-        raise Damaged("its content does not match its digest")
+        raise DamagedCheckpoint("its content does not match its digest")
     return arrays, custom["notes"]
 
 

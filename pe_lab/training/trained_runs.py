@@ -48,11 +48,6 @@ def load(folder: Path, run_id: str) -> TrainedRun:
     return TrainedRun(setup, record, params)
 
 
-def trained_model(folder: Path, run_id: str) -> Transformer:
-    """The model of a run with its final parameters; errors as for `load`."""
-    return load(folder, run_id).model
-
-
 def load_state(folder: Path, record: Record) -> tuple[TrainState, RunGroup]:
     """The final state of all members of a run's group, and the group."""
     group, checkpoints, abstract = _checkpoints_of(folder, record)

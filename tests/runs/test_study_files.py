@@ -109,7 +109,7 @@ def test_an_older_analysis_spec_is_read_with_the_names_of_this_version(tmp_path)
         ],
     }
     (tmp_path / "study.json").write_text(json.dumps(OLDER | {"analysis": older}))
-    assert study_files.analysis_of(tmp_path) == {
+    assert study_files.read(tmp_path).analysis == {
         "question": "Why?",
         "extrapolation": {"at": 1.5},
         "tables": [
@@ -122,4 +122,4 @@ def test_an_older_analysis_spec_is_read_with_the_names_of_this_version(tmp_path)
 
 def test_a_study_without_an_analysis_spec_has_an_empty_one(tmp_path):
     (tmp_path / "study.json").write_text(json.dumps(OLDER))
-    assert study_files.analysis_of(tmp_path) == {}
+    assert study_files.read(tmp_path).analysis == {}

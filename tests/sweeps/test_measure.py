@@ -42,7 +42,7 @@ def folder(trained, tmp_path):
 
 
 def ask(*lengths, offsets=(0,), only_missing=False, select=None, **override):
-    return measure.Request(lengths, offsets, override or None, select or {}, only_missing)
+    return measure.EvaluationRequest(lengths, offsets, override or None, select or {}, only_missing)
 
 
 def read(folder):

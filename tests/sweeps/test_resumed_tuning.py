@@ -49,7 +49,7 @@ def sweep():
 
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(stages.sweep, "run", train)
-            request = stages.Request("tuned", tiny.values(), POINTS, folder, tune=TUNE)
+            request = stages.StudyRequest("tuned", tiny.values(), POINTS, folder, tune=TUNE)
             try:
                 stages.train(request, stages.Mode())
             except Killed:

@@ -341,12 +341,12 @@ def test_what_a_study_says_of_its_analysis_stands_in_its_file_and_changes_no_run
     asked, plain = analysed(said), analysed({})
     assert [run.run_id for run in asked.runs] == [run.run_id for run in plain.runs]
     asked.write(tmp_path)
-    assert study_files.analysis_of(tmp_path) == {
+    assert study_files.read(tmp_path).analysis == {
         "question": "Why?",
         "contrasts": [["rope", "alibi"]],
     }
     plain.write(tmp_path)
-    assert study_files.analysis_of(tmp_path) == {}
+    assert study_files.read(tmp_path).analysis == {}
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,9 @@ def test_one_checkpoint_is_checked_without_its_structure(tmp_path):
     checkpoint.check(tmp_path / "3")
     file = tmp_path / "3" / "state" / "manifest.ocdbt"
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(checkpoint.Damaged, match=r"^its file state/manifest\.ocdbt has changed$"):
+    with pytest.raises(
+        checkpoint.DamagedCheckpoint, match=r"^its file state/manifest\.ocdbt has changed$"
+    ):
         checkpoint.check(tmp_path / "3")
 
 

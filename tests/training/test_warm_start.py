@@ -16,7 +16,7 @@ from pe_lab.training.build import build_setup
 from pe_lab.training.loop import Training
 from pe_lab.training.run_records import write_failure
 from pe_lab.training.state import CurveState, initial_state
-from pe_lab.training.trained_runs import load, load_state, params_through_training, trained_model
+from pe_lab.training.trained_runs import load, load_state, params_through_training
 from pe_lab.training.warm_start import adopt
 from tests import tiny
 from tests.marks import full
@@ -58,7 +58,7 @@ def test_a_run_comes_back_with_its_record_its_setup_and_its_own_final_parameters
             jax.tree.map(lambda leaf, r=r: leaf[r], final),
         )
         assert (found.record["run_id"], found.setup.run.run_id) == (run.run_id, run.run_id)
-        table = trained_model(trained, run.run_id).decoder.input_encodings[0].table[...]
+        table = load(trained, run.run_id).model.decoder.input_encodings[0].table[...]
         np.testing.assert_array_equal(table, final["decoder"]["input_encodings"][0]["table"][r])
 
 

@@ -70,7 +70,7 @@ class Ray(Launcher):
         folder = folder.absolute()
         with _connected(self.address) as ray:
             _check_shared(ray, folder)
-            return _Tasks(ray, self, folder, on_event).run(group_files)
+            return _RayTasks(ray, self, folder, on_event).run(group_files)
 
     def variables(self) -> dict[str, str]:
         """The environment of a task, in addition to that of Ray's worker."""
@@ -82,7 +82,7 @@ class Ray(Launcher):
         return variables
 
 
-class _Tasks:
+class _RayTasks:
     """Submits run groups and follows them until they have ended."""
 
     def __init__(self, ray: ModuleType, launcher: Ray, folder: Path, on_event: OnEvent):

@@ -84,7 +84,7 @@ class Slurm(Launcher):
         _slurm_queue.check_accounting()
         statuses: dict[str, int] = {}
         for first in range(0, len(group_files), _ARRAY):
-            with _Tasks(self, folder.absolute(), on_event) as tasks:
+            with _SlurmTasks(self, folder.absolute(), on_event) as tasks:
                 tasks.submit(group_files[first : first + _ARRAY])
                 statuses |= tasks.until_ended()
         return statuses
@@ -142,7 +142,7 @@ class Slurm(Launcher):
             raise UserError(f"Slurm does not take the run groups: {one_line(e)}.") from e
 
 
-class _Tasks:
+class _SlurmTasks:
     """Follows tasks until they have ended.
 
     The queue lists the waiting and running tasks, and accounting has the states of ended ones.
@@ -154,7 +154,7 @@ class _Tasks:
         self.seen: dict[str, _slurm_queue.InQueue] = {}  # the latest state of each task
         self.watch = Watch(folder, on_event)
 
-    def __enter__(self) -> "_Tasks":
+    def __enter__(self) -> "_SlurmTasks":
         return self
 
     def __exit__(self, *exception: object) -> None:
