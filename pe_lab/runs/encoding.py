@@ -1,7 +1,6 @@
 """An encoding of a run: its class's name and arguments, and where in the model it acts."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from pe_lab.runs.declarations import declared_settings, setting
 from pe_lab.runs.plugins import Plugin
@@ -42,10 +41,10 @@ class Encoding(Plugin):
         plugin = Plugin.from_dict(arguments)
         return cls(plugin.name, plugin.arguments, **site, reads_positions=reads_positions)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {**self.settings(), "reads_positions": self.reads_positions}
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """Return the values that a config may hold."""
         values = {**super().to_dict(), "stacks": self.stacks, "axis": self.axis}
         if self.share is not None:

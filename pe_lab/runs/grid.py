@@ -41,7 +41,7 @@ def labelled(label: str, value: object) -> Choice:
     return Choice(value, label)
 
 
-def overrides(axes: Mapping[str, Iterable[object]]) -> tuple[dict[str, Any], ...]:
+def overrides(axes: Mapping[str, Iterable[object]]) -> tuple[dict[str, object], ...]:
     """Return the evaluation overrides of every combination of the axes' values.
 
     Tables have the axes as dimensions, "evaluated operands" for the values of "task.operands".
@@ -58,12 +58,13 @@ def overrides(axes: Mapping[str, Iterable[object]]) -> tuple[dict[str, Any], ...
             name = path.removeprefix("task.")
             words.append(f"{name}={choice.label}")
             axes_labels[f"{EVALUATED} {name}"] = choice.label
-        spec: dict[str, Any] = {"label": ", ".join(words), "axes": axes_labels}
+        values: dict[str, object] = {}
+        groups: dict[str, dict[str, object]] = {}
         for path, choice in point.items():
             group, _, argument = path.rpartition(".")
-            target = spec.setdefault(group, {}) if group else spec
+            target = groups.setdefault(group, {}) if group else values
             target[argument] = choice.value
-        specs.append(spec)
+        specs.append({"label": ", ".join(words), "axes": axes_labels, **values, **groups})
     return tuple(specs)
 
 

@@ -7,7 +7,6 @@ entry points use the same words.
 import ast
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from pe_lab.runs.errors import UserError
 
@@ -70,7 +69,7 @@ def _names(value: object) -> str:
     return " + ".join(names) or "none"
 
 
-def parse(text: str) -> tuple[dict[str, Any], ...]:
+def parse(text: str) -> tuple[dict[str, object], ...]:
     """Return the plugins of a label, whose values need no quotes.
 
     "rope(scaling=yarn, factor=4) + learned" has two plugins, "none" has no plugin.
@@ -89,7 +88,7 @@ def parse(text: str) -> tuple[dict[str, Any], ...]:
         ) from e
 
 
-def parse_several(text: str) -> tuple[dict[str, Any], ...]:
+def parse_several(text: str) -> tuple[dict[str, object], ...]:
     """Return the plugins of a list with commas: sinusoidal, rope(base=5e5), my.module:Mine.
 
     A plugin may also be written as in a config: dict(name="rope", base=5e5).
@@ -107,7 +106,7 @@ def parse_several(text: str) -> tuple[dict[str, Any], ...]:
         ) from e
 
 
-def parse_labelled(text: str) -> dict[str, tuple[dict[str, Any], ...]]:
+def parse_labelled(text: str) -> dict[str, tuple[dict[str, object], ...]]:
     """Return the plugins of each item of a list with commas, under its label.
 
     An item is read by `parse` and may have a label of its own before it:
@@ -157,7 +156,7 @@ def _terms(node: ast.expr) -> list[ast.expr]:
     return [node]
 
 
-def _plugin(node: ast.expr) -> dict[str, Any]:
+def _plugin(node: ast.expr) -> dict[str, object]:
     """Return the plugin of a name, or of a call with keyword arguments."""
     if not isinstance(node, ast.Call):
         return {"name": _name(node)}

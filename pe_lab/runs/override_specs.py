@@ -111,7 +111,7 @@ def _check_vocabulary(task: Plugin, run: Run, spec: JsonObject) -> None:
             )
 
 
-def _completed_parts(parts: JsonObject, run: Run) -> dict[str, Any]:
+def _completed_parts(parts: JsonObject, run: Run) -> dict[str, object]:
     """Return the parts of an override with the trained arguments that they leave open."""
     completed = dict(parts)
     trained = [e.settings() for e in run.model.encodings]
@@ -124,7 +124,7 @@ def _completed_parts(parts: JsonObject, run: Run) -> dict[str, Any]:
     return completed
 
 
-def _completed(spec: Any, trained: list[dict[str, Any]]) -> Any:
+def _completed(spec: Any, trained: list[dict[str, object]]) -> Any:
     """Return a spec with its open arguments taken from the trained one of the same name.
 
     The trained one is removed from the list, so that it completes one spec only.

@@ -55,9 +55,9 @@ class Plugin:
         items = [(key, _argument(value)) for key, value in arguments.items()]
         return cls(name, tuple(sorted(items)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values: the name and the arguments."""
-        values: dict[str, Any] = {"name": self.name}
+        values: dict[str, object] = {"name": self.name}
         for key, value in self.arguments:
             values[key] = _plain_argument(value)
         return values

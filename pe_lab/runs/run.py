@@ -49,7 +49,7 @@ class Override:
     logit_temperature: Literal["none", "log_n", "ssmax"] | None = None
     axes: tuple[tuple[str, str], ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         values = {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
         # Records from before the later fields existed stay equal, so unused ones are left out.
         always = ("label", "positions", "encodings")
@@ -151,7 +151,7 @@ class Run:
         """Return plain values, complete: `from_record` gives the same run back."""
         return plain(self)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return all that determines the weights."""
         content = {}
         for field in dataclasses.fields(self):

@@ -158,7 +158,7 @@ def study_of(folder: Path) -> tuple[str, list[Entry]]:
     return study.name, study.entries
 
 
-def _with_new_names(analysis: JsonObject) -> dict[str, Any]:
+def _with_new_names(analysis: JsonObject) -> dict[str, object]:
     """Return an analysis spec of any version with the key and the metrics of this version."""
     upgraded_spec = {_NEW_KEYS.get(key, key): value for key, value in analysis.items()}
     tables = upgraded_spec.get("tables")

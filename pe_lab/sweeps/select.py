@@ -9,7 +9,7 @@ that starts from it.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 from pe_lab.runs import records, study_files
 from pe_lab.runs.declarations import check_keys
@@ -37,10 +37,10 @@ def check(select: object, config: JsonObject, where: str = "select") -> None:
 
 
 def resolve(
-    values: dict[str, Any],
+    values: dict[str, object],
     folder: Path,
     before: Sequence[JsonObject],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Config values whose init_from names one run by its id.
 
     Args:
@@ -72,7 +72,7 @@ def resolve(
     return {**values, "init_from": {"study": study, "run_id": run_id}}
 
 
-def _is_readable(init_from: object) -> bool:
+def _is_readable(init_from: object) -> TypeGuard[JsonObject]:
     """Whether a config's init_from has the right keys and types."""
     if not isinstance(init_from, Mapping):
         return False

@@ -5,8 +5,8 @@ import dataclasses
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from pe_lab.results import read_analysis_spec
 from pe_lab.runs import commands, grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
@@ -32,10 +32,10 @@ class StudyRequest:
     """
 
     name: str
-    values: dict[str, Any]
+    values: dict[str, object]
     points: list[Point]
     folder: Path
-    analysis: dict[str, Any] | None = None
+    analysis: dict[str, object] | None = None
     tune: Tuning | None = None
 
 
@@ -140,7 +140,8 @@ class _TunedStages:
 
     def __init__(self, request: StudyRequest, mode: Mode, tune: Tuning):
         analysis = request.analysis or {}
-        axes = dict.fromkeys([*analysis.get("tuned", ()), *tune.axes])
+        stated = read_analysis_spec.from_dict(analysis).tuned
+        axes = dict.fromkeys([*stated, *tune.axes])
         self.request = dataclasses.replace(request, analysis={**analysis, "tuned": tuple(axes)})
         self.mode = mode
         self.tune = tune

@@ -5,7 +5,6 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pe_lab.results import read_analysis_spec
 from pe_lab.runs import check_analysis_spec, config, study_files
@@ -72,7 +71,7 @@ class Study:
 
 def expand(
     name: str,
-    values: dict[str, Any],
+    values: dict[str, object],
     points: Sequence[Point],
     folder: Path,
     analysis: JsonObject | None = None,
@@ -109,7 +108,7 @@ def expand(
     return Study(name, tuple(entries), analysis)
 
 
-def _runs(values: dict[str, Any], points: Sequence[Point], folder: Path) -> list[Run]:
+def _runs(values: dict[str, object], points: Sequence[Point], folder: Path) -> list[Run]:
     """The run of each point. A config is read once for all seeds, because reading is slow."""
     runs: list[Run] = []
     run_of: dict[Hashable, Run] = {}  # by the choices of a point, without seeds
@@ -133,7 +132,9 @@ def _runs(values: dict[str, Any], points: Sequence[Point], folder: Path) -> list
     return runs
 
 
-def _run(values: dict[str, Any], point: Point, folder: Path, before: Sequence[JsonObject]) -> Run:
+def _run(
+    values: dict[str, object], point: Point, folder: Path, before: Sequence[JsonObject]
+) -> Run:
     """The run of one point; `before` has the configs of the points before it."""
     # Copies: several points may share a plugin, and an axis may set one of its arguments.
     point_values = copy.deepcopy(values)
@@ -191,25 +192,24 @@ def _check_same_runs(entries: Sequence[Entry]) -> None:
                 )
 
 
-def _override(values: dict[str, Any], path: str, value: object) -> None:
+def _override(values: dict[str, object], path: str, value: object) -> None:
     """Set the value at a dotted path; a number names one of several plugins.
 
     A plugin may get a new argument. A config gets no new key.
     """
     *parents, last = path.split(".")
-    inner = values
+    inner: dict[str, object] | Sequence[object] = values
     walked = "config"
     for key in parents:
-        keys: dict[str, Any] = inner
-        if not isinstance(inner, dict):
-            keys = {str(i): plugin for i, plugin in enumerate(inner)}
+        keys = inner if isinstance(inner, dict) else {str(i): part for i, part in enumerate(inner)}
         if key not in keys:
             raise unknown(f"The axis {path!r} leads nowhere: {walked}", key, keys)
-        if not isinstance(keys[key], dict | list | tuple):
+        part = keys[key]
+        if not isinstance(part, dict | list | tuple):
             raise UserError(
                 f"The axis {path!r} leads nowhere: {walked}.{key} is a value, not a group of keys."
             )
-        inner = keys[key]
+        inner = part
         walked = f"{walked}.{key}"
     if not isinstance(inner, dict):
         raise UserError(

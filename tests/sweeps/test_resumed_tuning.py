@@ -140,3 +140,12 @@ def test_a_damaged_record_of_any_stage_is_trained_again(sweep, unbroken, tmp_pat
     assert sweep(tmp_path / "study") == [run_id]
     assert records.read_all(tmp_path / "study") == records.read_all(folder)
     assert choices(tmp_path / "study") == choices(folder)
+
+
+@pytest.mark.parametrize("stated", ["train.weight_decay", ["train.weight_decay"]])
+def test_axes_that_the_analysis_calls_tuned_are_added_to_those_of_the_tuning(stated, tmp_path):
+    """One text is one axis, and not an axis for each of its letters."""
+    analysis = {"tuned": stated}
+    request = stages.StudyRequest("tuned", tiny.values(), POINTS, tmp_path, analysis, TUNE)
+    tuned = stages._TunedStages(request, stages.Mode(), TUNE).request.analysis["tuned"]
+    assert tuned == ("train.weight_decay", RATE)
