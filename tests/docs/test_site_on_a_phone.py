@@ -15,11 +15,11 @@ PAGE = """<!doctype html><meta name="viewport" content="width=device-width">
 <article>
 <p id="words">words</p>
 <p id="picture"><img src="picture.svg"></p>
-<table class="docutils" id="settings">
-<tr><th>setting</th><th>default</th><th>meaning</th></tr>
-<tr><td><code>norm_after_attention</code></td><td><code>{{'name': 'contiguous'}}</code></td>
-<td>One more norm on the output of attention, before it is added.</td></tr>
-</table>
+<section id="settings"><table class="docutils">
+<thead><tr><th>setting</th><th>default</th><th>values</th><th>meaning</th></tr></thead>
+<tr><td><code>norm_after_attention</code></td><td><code>{{'name': 'contiguous'}}</code></td><td><p></p></td>
+<td><p>A class: dict(study="exposure",select=dict(model=dict(encodings="rope")))</p></td></tr>
+</table></section>
 </article>"""
 HINT = 'getComputedStyle(document.querySelector("#{}"), "::before").content'
 
@@ -49,5 +49,11 @@ def test_a_picture_on_a_phone_keeps_its_size_and_says_that_it_scrolls(opened):
 
 
 def test_a_table_of_settings_fits_on_a_phone(opened):
-    right = 'document.querySelector("#settings").getBoundingClientRect().right'
-    assert opened(400).evaluate(right) <= 400
+    cells = '[...document.querySelectorAll("#settings td")].map(c => c.getBoundingClientRect())'
+    on_a_phone = opened(400).evaluate(f"{cells}.map(c => [c.left, c.top, c.right])")
+    name, default, empty, meaning = on_a_phone
+    assert name[1] < default[1] < meaning[1]
+    assert max(cell[2] for cell in on_a_phone) <= 400
+    assert empty == [0, 0, 0]
+    tops = opened(1400).evaluate(f"{cells}.map(c => c.top)")
+    assert len(set(tops)) == 1
