@@ -15,6 +15,7 @@ import pandas as pd
 from docs.build import commits
 from docs.build.rounding import at_most
 from pe_lab.results import (
+    cells,
     compare,
     formats,
     frame,
@@ -74,7 +75,7 @@ class Numbers:
 
     def _center(self, name: str, length: int, offset: int) -> float:
         values = self._values(name, length, offset)["value"].dropna().tolist()
-        value = summary.middle(values, self._show)
+        value = cells.middle(values, self._show)
         if not isinstance(value, int | float):
             raise UserError(f"{self.chosen.name}: {name} has no number at length {length}.")
         return float(value)
@@ -141,7 +142,7 @@ class Numbers:
     def _counts(self, names: Sequence[str]) -> list[compare.Counts]:
         for name in names:
             self._row(name)
-        return [compare.extrapolation_counts(self.chosen, name) for name in names]
+        return list(compare.extrapolation_counts(self.chosen, names).values())
 
     def others(self, *names: str) -> list[str]:
         """Names of all other variants."""
@@ -200,7 +201,7 @@ class Numbers:
     def scale_ratio(self, name: str) -> str:
         """Center of rms(embedding) / rms(token) before training."""
         ratios = [ratios[0] for ratios in self._cases(name)["scale_ratio"] if ratios]
-        return number(summary.middle(ratios, self._show))
+        return number(cells.middle(ratios, self._show))
 
     def strings(self, symbols: int, name: str) -> str:
         """Number of strings over so many symbols, up to the longest length of training."""

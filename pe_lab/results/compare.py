@@ -5,7 +5,7 @@ not compared if the number would mislead (comparable.py).
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pe_lab.results import comparable, metrics, selection, significance, statistics, summary
@@ -171,8 +171,8 @@ def compare(
     reason = comparable.why_not(study, a, b, point, seen_positions=seen_positions)
     if not reason and not differences:
         reason = "no seed has a number on both sides"
-    counts_a = extrapolation_counts(study, a, point)
-    counts_b = extrapolation_counts(study, b, point)
+    counts = extrapolation_counts(study, (a, b), point)
+    counts_a, counts_b = counts[a], counts[b]
     comparison = Comparison(
         a,
         b,
@@ -220,8 +220,21 @@ def of_differences(differences: Sequence[float]) -> Interval | None:
     return statistics.bootstrap([differences], lambda values: values.mean(axis=-1))
 
 
-def extrapolation_counts(study: Study, name: str, point: MetricPoint | None = None) -> Counts:
-    """Count the runs that extrapolate at a point, of the runs with a known outcome."""
-    point = point or study.spec.extrapolation.point
-    cases = study.cases_of(name)
-    return Counts(*summary.outcomes(summary.values_at(study, cases, "extrapolates", point)))
+def extrapolation_counts(
+    study: Study, names: Collection[str] | None = None, point: MetricPoint | None = None
+) -> dict[str, Counts]:
+    """Count the runs of variants that extrapolate at a point, of those with a known outcome.
+
+    Args:
+      names: of the variants; None: all.
+      point: None: the point of extrapolation.
+    """
+    names = study.by_name if names is None else names
+    cases = study.cases[study.cases["variant"].isin(names)]
+    metric = MetricSpec("extrapolates", point or study.spec.extrapolation.point)
+    cells = summary.of_metric(study, cases, metric)
+    counts = {}
+    for name in names:
+        cell = cells.of(name)
+        counts[name] = Counts(int(cell.value or 0), cell.count)
+    return counts

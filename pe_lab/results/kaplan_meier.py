@@ -6,6 +6,7 @@ censoring does not depend on the outcome: a run that `train.criterion` ended ear
 it might have extrapolated later.
 """
 
+import functools
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +35,8 @@ class Reached:
     high: Float[np.ndarray, "n"]
 
 
-def reached(times: Sequence[FirstStep]) -> Reached:
+@functools.lru_cache(maxsize=64)  # the median, its interval and the plot read the same estimate
+def reached(times: tuple[FirstStep, ...]) -> Reached:
     """Return the estimate for the runs of a variant, of which there is at least one."""
     from scipy import stats  # slow to import
 
@@ -84,7 +86,7 @@ def median(times: Sequence[FirstStep]) -> FirstStep | None:
     """
     if not times:
         return None
-    estimate = reached(times)
+    estimate = reached(tuple(times))
     num_reached = sum(time.reached for time in times)
     if 2 * num_reached >= len(times):
         return _crossing(estimate.steps, estimate.shares)
@@ -102,7 +104,7 @@ def interval(times: Sequence[FirstStep]) -> tuple[FirstStep, FirstStep] | None:
     """
     if len(times) < EXACT_FROM:
         return None
-    estimate = reached(times)
+    estimate = reached(tuple(times))
     # The upper bound of the share is the first to cross one half.
     first = _crossing(estimate.steps, estimate.high)
     last = _crossing(estimate.steps, estimate.low)

@@ -3,7 +3,7 @@
 import json
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,11 +56,14 @@ class _Columns:
         self.codes = {name: _Codes() for name, kind in kinds.items() if kind == "w"}
         stored = {name: "i" if kind == "w" else kind for name, kind in kinds.items()}
         self.columns = {name: array(kind) for name, kind in stored.items()}
-        self._add = [(self.columns[name].append, self.codes.get(name)) for name in kinds]
 
-    def add(self, *values: Any) -> None:
-        for (append, codes), value in zip(self._add, values, strict=True):
-            append(value if codes is None else codes[value])
+    def add(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows. All rows of a record at once take a fifth of the time."""
+        if rows:
+            for name, values in zip(self.kinds, zip(*rows, strict=True), strict=True):
+                codes = self.codes.get(name)
+                of_column = values if codes is None else map(codes.__getitem__, values)
+                self.columns[name].extend(of_column)
 
     def frame(self) -> pd.DataFrame:
         frame = {}
@@ -103,6 +106,7 @@ class RunRows:
         for row in record["rows"]:
             if row["override"] is not None:
                 self._add_override(run, row["override"])
+        numbers: list[tuple[Any, ...]] = []
         rows = record_rows.preferred_rows(record)
         tests: dict[int, dict[tuple[int, int, str], RecordRow]] = {0: {}}
         for row in rows:
@@ -117,14 +121,16 @@ class RunRows:
             elif not isinstance(row["value"], list):
                 point = (row["split"], row["length"], row["offset"], evaluation)
                 value = math.nan if row["value"] is None else row["value"]
-                self._numbers.add(run, *point, row["metric"], value, "", row["reason"] or "")
+                numbers.append((run, *point, row["metric"], value, "", row["reason"] or ""))
         is_text = record["status"] == "finished" and any(
             row["metric"] == by_place.METRIC for row in rows
         )
         trained = MeasuredRun(record, tests[0], self.extrapolation)
         for evaluation, of_evaluation in tests.items():
             measured = MeasuredRun(record, of_evaluation, self.extrapolation)
-            self._add_computed(run, evaluation, measured if evaluation else trained)
+            of_run = measured if evaluation else trained
+            numbers += self._computed(run, evaluation, of_run)
+        self._numbers.add(numbers)
         self._runs.append(self._facts(run, trained, is_text=is_text))
         self._add_curve(run, record)
 
@@ -150,8 +156,10 @@ class RunRows:
             share = (successes / count, interval.low, interval.high)
             self._attributes.append((*point, name, words, value, count, successes, *share))
 
-    def _add_computed(self, run: int, evaluation: int, measured: MeasuredRun) -> None:
-        """Add the metrics that are no rows of the record."""
+    def _computed(
+        self, run: int, evaluation: int, measured: MeasuredRun
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the numbers of the metrics that are no rows of the record."""
         is_finished = measured.record["status"] == "finished"
         if is_finished:
             points = dict.fromkeys((length, offset) for length, offset, _ in measured.rows)
@@ -164,7 +172,7 @@ class RunRows:
                 value = metric.of_length(measured, length, offset)
                 if value is not None:
                     point = ("test", length, offset, evaluation)
-                    self._numbers.add(run, *point, metric.name, value, "", "")
+                    yield run, *point, metric.name, value, "", ""
         for run_metric in _RUN_METRICS:
             # A run that diverged has no test, but it has a training.
             if not is_finished and not run_metric.of_training:
@@ -173,20 +181,22 @@ class RunRows:
                 of_run = run_metric.of_run(measured, offset)
                 if of_run is not None:
                     point = ("run", 0, offset, evaluation)
-                    self._numbers.add(run, *point, run_metric.name, *_number(of_run), "")
+                    yield run, *point, run_metric.name, *_number(of_run), ""
 
     def _add_curve(self, run: int, record: Record) -> None:
+        curve: list[tuple[Any, ...]] = []
         for curve_point in record["curve"]:
             step = curve_point["step"]
             if curve_point["loss"] is not None:
-                self._curves.add(run, step, "training", 0, "loss", curve_point["loss"])
+                curve.append((run, step, "training", 0, "loss", curve_point["loss"]))
             # The keys of JSON are text.
             for length, value in curve_point["exact_match"].items():
-                self._curves.add(run, step, "validation", int(length), "exact_match", value)
+                curve.append((run, step, "validation", int(length), "exact_match", value))
+        self._curves.add(curve)
         task = self._runs[run]["task_label"]
-        for level in record["chance_levels"]:
-            for metric in ("exact_match", "token_accuracy"):
-                self._chance.add(run, task, level["length"], metric, level[metric])
+        levels = record["chance_levels"]
+        for metric in ("exact_match", "token_accuracy"):
+            self._chance.add([(run, task, of["length"], metric, of[metric]) for of in levels])
 
     def _facts(self, run: int, measured: MeasuredRun, *, is_text: bool) -> dict[str, Any]:
         """Return the columns of a run that no metric has."""

@@ -69,10 +69,12 @@ def choose(study: Study, axes: Sequence[str] | None = None, rule: Rule = mean_lo
             (best,) = same
         names.append(best)
         has_shared_seeds = bool(shared_seeds(compared))
+        of_variant = []
         for name, cases in zip(group, compared, strict=True):
-            row = _setting(study, name, best, cases, tuned, rule)
-            settings.append({**row, "has_shared_seeds": has_shared_seeds})
+            of_variant.append(_setting(study, name, best, cases, tuned, rule))
             candidates += [(best, name, case["number"]) for case in cases]
+        common = {"has_shared_seeds": has_shared_seeds, "is_at_edge": at_edge(of_variant, tuned)}
+        settings += [row | common for row in of_variant]
     return _chosen(study, others, names, settings, candidates)
 
 
@@ -115,10 +117,9 @@ def _chosen(
     order = pd.DataFrame(settings)
     order["variant"] = order["variant"].map(renamed)
     # Numbers are in their own order, other labels in that of the sweep.
-    order["place"] = order["variant"].map(list(variants.index).index)
+    ranks = {name: rank for rank, name in enumerate(variants.index)}
+    order["place"] = order["variant"].map(ranks)
     order = order.sort_values(["place", "order"], kind="stable").drop(columns="place")
-    for _, of_variant in order.groupby("variant", sort=False):
-        order.loc[of_variant.index, "is_at_edge"] = at_edge(of_variant, tuned)
     solved = order[order["is_chosen"]].set_index("variant")["solved"]
     order["is_tied"] = order["solved"] == order["variant"].map(solved).fillna(0)
     of_candidates = study.cases.iloc[[number for _, _, number in candidates]]
@@ -177,18 +178,19 @@ def setting(study: Study, name: str) -> str:
     return str(next(iter(settings.loc[settings["is_chosen"], "setting"]), ""))
 
 
-def at_edge(settings: pd.DataFrame, axes: Sequence[str]) -> bool:
+def at_edge(settings: Sequence[Row], axes: Sequence[str]) -> bool:
     """Return whether the chosen value of a numeric axis is the smallest or largest one tried.
 
     Args:
-      settings: of one variant.
+      settings: of one variant, as rows of `Study.settings`.
     """
-    chosen = settings[settings["is_chosen"]]
     for axis in axes:
-        numbers = {number for number in map(_as_number, settings[axis]) if number is not None}
-        if len(numbers) < 2:
+        numbers = [_as_number(setting[axis]) for setting in settings]
+        known = {number for number in numbers if number is not None}
+        if len(known) < 2:
             continue  # an axis of names, or of one value, has no edge
-        if [_as_number(text) for text in chosen[axis]] in ([min(numbers)], [max(numbers)]):
+        ends = (min(known), max(known))
+        if any(s["is_chosen"] and n in ends for s, n in zip(settings, numbers, strict=True)):
             return True
     return False
 

@@ -82,7 +82,7 @@ def by_length(study: Study, metric: str, show: str, offset: int = 0) -> Table:
         rows += _chance_levels(study, metric, len(counts))
     of_table = []
     if is_first:
-        known = [compare.extrapolation_counts(study, variant).count for variant in study.by_name]
+        known = [counts.count for counts in compare.extrapolation_counts(study).values()]
         of_table += notes.extrapolation(study, known)
     if show != "mean":
         of_table.append(notes.intervals(_seeds(study), show))

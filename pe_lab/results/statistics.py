@@ -99,6 +99,7 @@ def interquartile_mean(values: Values) -> Array | np.float64:
     return (ordered * weights).sum(axis=-1) / (2 * count)
 
 
+@lru_cache(maxsize=4096)
 def wilson(successes: int, count: int) -> Interval | None:
     """Return Wilson's interval of a rate; None without runs."""
     from scipy import stats
@@ -116,10 +117,17 @@ def center(values: Sequence[Number]) -> Center | None:
     """Return the center of the values of seeds; None without values."""
     if not len(values):
         return None
+    interval = center_interval(values)
     if len(values) >= BOOTSTRAP_FROM:
-        point = float(interquartile_mean(values))
-        return Center(point, "interquartile mean", bootstrap([values], interquartile_mean))
-    return Center(float(np.median(values)), "median", order_statistics(values))
+        return Center(float(interquartile_mean(values)), "interquartile mean", interval)
+    return Center(float(np.median(values)), "median", interval)
+
+
+def center_interval(values: Sequence[Number]) -> Interval | None:
+    """Return the interval of `center`; None below five values."""
+    if len(values) >= BOOTSTRAP_FROM:
+        return bootstrap([values], interquartile_mean)
+    return order_statistics(values)
 
 
 def order_statistics(values: Sequence[Number]) -> Interval | None:

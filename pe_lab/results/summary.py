@@ -8,52 +8,28 @@ Each cell of a table is one of these summaries. `values_at` reads the numbers of
 point, and `of_metric` summarizes them.
 """
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median_low
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pe_lab.metrics.base import LengthMetric, Limit, Value
-from pe_lab.results import kaplan_meier, notes, statistics
-from pe_lab.results.formats import DASH, Cell, bracket, number
+from pe_lab.metrics.base import LengthMetric
+from pe_lab.results.cells import SUMMARIES, Group, Rows
+from pe_lab.results.formats import Cell
 from pe_lab.results.metrics import BY_NAME, VariantSummary
-from pe_lab.results.run_rows import value_of
-from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
-from pe_lab.runs.first_steps import FirstStep
 
 Key = tuple[Any, ...]  # labels on the dimensions of a row or a column
-
-
-@dataclass(frozen=True)
-class Group:
-    """The values of one cell.
-
-    Attributes:
-      rows: one for each run: variant, status, solved, value, …
-      style: of the metric.
-      candidates: the same of all settings that were tried; None if nothing was tuned.
-    """
-
-    rows: pd.DataFrame
-    style: str = "share"
-    lower_is_better: bool = False
-    candidates: pd.DataFrame | None = None
-
-    @property
-    def strata(self) -> list[list[Value]]:
-        """The known values of each variant."""
-        by_variant: dict[str, list[Value]] = {name: [] for name in self.rows["variant"]}
-        for name, value in zip(self.rows["variant"], values_of(self.rows, self.style), strict=True):
-            if value is not None:
-                by_variant[name].append(value)
-        return list(by_variant.values())
+_OF_CASES = ("solved", "finished", "setting")  # summaries of runs, without values
+_OF_SETTINGS = ("iqm", "best", "setting", "tied")
+# Columns of numbers, and then of candidates, that cells read.
+_READ = [
+    *("variant", "status", "solved", "is_text", "value", "bound"),
+    *("seed", "data_seed", "validation_loss", "place", "candidate", "setting", "compared"),
+    *("all_runs", "is_chosen", "is_tied", "is_at_edge"),
+]
 
 
 @dataclass(frozen=True)
@@ -136,15 +112,21 @@ def summarize(
     """
     cells = {}
     dimensions = [*rows, *columns]
-    others = groups(candidates, dimensions) if candidates is not None else {}
-    by_key = groups(numbers, dimensions)
-    for key, group in by_key.items():
-        of_key = others.get(key)
-        cell = SUMMARIES[show](Group(group, style, lower_is_better, of_key))
-        cells[key[: len(rows)], key[len(rows) :]] = cell
-    empty = SUMMARIES[show](Group(numbers.iloc[:0], style))
-    row_keys = list(groups(numbers, rows))
-    return Summary(row_keys, list(groups(numbers, columns)), cells, empty, numbers)
+    lists = _lists(numbers)
+    all_settings, others = {}, {}
+    if candidates is not None:
+        all_settings, others = _lists(candidates), _places(candidates, dimensions)
+    for key, places in _places(numbers, dimensions).items():
+        of_key = Rows(all_settings, others[key]) if key in others else None
+        group = Group(Rows(lists, places), style, lower_is_better, of_key)
+        cells[key[: len(rows)], key[len(rows) :]] = SUMMARIES[show](group)
+    empty = SUMMARIES[show](Group(Rows(lists, ()), style))
+    row_keys, column_keys = list(_places(numbers, rows)), list(_places(numbers, columns))
+    return Summary(row_keys, column_keys, cells, empty, numbers)
+
+
+def _lists(frame: pd.DataFrame) -> dict[str, list[Any]]:
+    return {str(name): frame[name].tolist() for name in _READ if name in frame}
 
 
 def groups(frame: pd.DataFrame, dimensions: Sequence[str]) -> dict[Key, pd.DataFrame]:
@@ -152,18 +134,28 @@ def groups(frame: pd.DataFrame, dimensions: Sequence[str]) -> dict[Key, pd.DataF
 
     Numbers are in their own order.
     """
+    return {key: frame.iloc[places] for key, places in _places(frame, dimensions).items()}
+
+
+def _places(frame: pd.DataFrame, dimensions: Sequence[str]) -> dict[Key, list[int]]:
+    """Return the places of the rows of each combination of labels, in the order of `groups`."""
     if not dimensions:
-        return {(): frame} if len(frame) else {}  # groupby needs a key
-    keys = []
-    for dimension in dimensions:
-        labels = list(frame[dimension].unique())
+        return {(): list(range(len(frame)))} if len(frame) else {}
+    columns = [frame[dimension].tolist() for dimension in dimensions]
+    ranks = []
+    for column in columns:
+        labels = list(dict.fromkeys(column))
         if as_numbers(labels) is not None:
             labels.sort(key=float)
-        # Categories keep this order, in which groupby then returns the groups.
-        categories = pd.Index(labels, dtype=object)
-        ordered = pd.Categorical(frame[dimension].astype(object), categories, ordered=True)
-        keys.append(pd.Series(ordered, index=frame.index))
-    return dict(list(frame.groupby(keys, observed=True, sort=True)))
+        ranks.append({label: rank for rank, label in enumerate(labels)})
+    by_key: dict[Key, list[int]] = {}
+    for place, key in enumerate(zip(*columns, strict=True)):
+        by_key.setdefault(key, []).append(place)
+
+    def rank(key: Key) -> tuple[int, ...]:
+        return tuple(of_column[label] for of_column, label in zip(ranks, key, strict=True))
+
+    return {key: by_key[key] for key in sorted(by_key, key=rank)}
 
 
 def as_numbers(labels: Sequence[Any]) -> list[float] | None:
@@ -208,20 +200,22 @@ def _means(rows: pd.DataFrame) -> pd.DataFrame:
     return means.reset_index().assign(bound="")
 
 
-def by_point(study: Study, metric: str) -> dict[tuple[str, int, int], list[float | None]]:
-    """Return a value of each run, or None, by variant, offset and length, if one has a value."""
-    rows = study.rows_of(metric)[["run", "evaluation", "offset", "length", "value"]]
-    place = study.cases.groupby("variant", sort=False).cumcount()
-    cases = study.cases[["variant", "run", "evaluation"]].assign(place=place)
-    known = cases.merge(rows, on=["run", "evaluation"]).dropna(subset="value")
-    values: dict[tuple[str, int, int], list[float | None]] = {}
-    columns = [known[name].tolist() for name in ("variant", "offset", "length", "place", "value")]
-    for variant, offset, length, index, value in zip(*columns, strict=True):
-        key = variant, offset, length
-        if key not in values:
-            values[key] = [None] * study.by_name[variant]["runs"]
-        values[key][index] = value
-    return values
+def by_point(study: Study, metrics: Sequence[str]) -> pd.DataFrame:
+    """Return the numbers of each variant at each point of the tests, as trained and shifted.
+
+    Returns:
+      One row for each variant, offset, metric and length with a number, in this order. The columns
+      0, 1, … are the runs of the variant; NaN without a number.
+    """
+    of_metrics = pd.concat([study.rows_of(metric) for metric in metrics])
+    run = study.cases.groupby("variant", sort=False).cumcount()
+    cases = study.cases[["variant", "run", "evaluation"]].assign(index=run)
+    known = cases.merge(of_metrics.dropna(subset="value"), on=["run", "evaluation"])
+    # Categories have the order of the study and of the arguments, in which `pivot` sorts.
+    known["variant"] = pd.Categorical(known["variant"], list(study.by_name))
+    known["metric"] = pd.Categorical(known["metric"].astype(object), list(metrics))
+    keys = ["variant", "offset", "metric", "length"]
+    return known.pivot(index=keys, columns="index", values="value")
 
 
 def point_of(study: Study, metric: MetricSpec) -> MetricPoint | None:
@@ -300,227 +294,3 @@ def _candidates(study: Study, cases: pd.DataFrame, dimensions: Sequence[str]) ->
     numbers = {"run": -1, "evaluation": 0, "max_length": 0}
     merged[list(numbers)] = merged[list(numbers)].fillna(numbers).astype(int)
     return merged.merge(labels, on="variant")
-
-
-def values_of(rows: pd.DataFrame, style: str) -> list[Value | None]:
-    """Return the values of rows; None without one."""
-    numbers = rows["value"].tolist()
-    if style not in ("limit", "first_step"):
-        return [None if value != value else value for value in numbers]
-    values: list[Value | None] = []
-    for value, bound in zip(numbers, rows["bound"], strict=True):
-        values.append(None if value != value else value_of(value, bound, style))
-    return values
-
-
-def center(group: Group, show: str) -> Cell:
-    """The center of a metric over the seeds of a variant, or of one variant for each task."""
-    strata = group.strata
-    values = list(itertools.chain(*strata))
-    point = middle(values, show)
-    count = len(values)
-    if point is None:
-        return Cell(DASH)
-    if isinstance(point, Limit):
-        return Cell(str(point), point.length, count=count)
-    if isinstance(point, FirstStep):
-        bounds = kaplan_meier.interval(_first_steps(values))
-        if bounds is None:
-            return Cell(str(point), point.step, count=count)
-        first, last = bounds
-        text = f"{point} [{first}, {last}]"
-        return Cell(text, point.step, low=first.step, high=last.step, count=count)
-    text = number(point, group.style)
-    if show == "mean":
-        spread = statistics.deviation(_numbers(values))
-        if spread is not None:
-            text += f" ± {number(spread, group.style, exact=False)}"
-        return Cell(text, point, count=count)
-    interval = _interval(group, [_numbers(stratum) for stratum in strata], show)
-    text += bracket(interval, group.style)
-    if interval is None:
-        return Cell(text, point, count=count)
-    return Cell(text, point, low=interval.low, high=interval.high, count=count)
-
-
-def middle(values: Sequence[Value], show: str) -> Value | None:
-    """Return a center: mean, iqm, or else the median; None without values."""
-    if not values:
-        return None
-    # All values of a metric have the same type.
-    limits = [value for value in values if isinstance(value, Limit)]
-    if limits:
-        # There is no limit between the two middle ones of an even count.
-        return median_low(limits)
-    first_steps = _first_steps(values)
-    if first_steps:
-        return kaplan_meier.median(first_steps)
-    numbers = _numbers(values)
-    if show == "mean":
-        return statistics.mean(numbers)
-    if show == "iqm":
-        return float(statistics.interquartile_mean(numbers))
-    return statistics.median(numbers)
-
-
-def _numbers(values: Sequence[Value]) -> list[int | float]:
-    return [value for value in values if isinstance(value, int | float)]
-
-
-def _first_steps(values: Sequence[Value]) -> list[FirstStep]:
-    return [value for value in values if isinstance(value, FirstStep)]
-
-
-def _interval(group: Group, strata: Sequence[Sequence[int | float]], show: str) -> Interval | None:
-    """Return the interval that this number of seeds allows."""
-    is_single = len(strata) == 1
-    if show == "median":
-        # Order statistics have no form for several strata.
-        return statistics.order_statistics(strata[0]) if is_single else None
-    candidates = group.candidates
-    if is_single and candidates is not None and candidates["candidate"].nunique() > 1:
-        chosen = candidates[candidates["is_chosen"]]
-        # Choosing by validation varies with the seeds, too. After a tuning in two stages, most
-        # seeds have the chosen setting only, and the interval takes it as given.
-        if (chosen["compared"] == chosen["all_runs"]).all():
-            return choice_interval(candidates)
-    if min(map(len, strata)) < statistics.BOOTSTRAP_FROM:
-        return None
-    return statistics.bootstrap(strata, statistics.interquartile_mean)
-
-
-def choice_interval(candidates: pd.DataFrame) -> Interval | None:
-    """Return an interval of the interquartile mean that includes the choice.
-
-    Each resample of the seeds chooses anew. None below ten seeds that every candidate has finished.
-    """
-    by_seed: dict[int, dict[tuple[int, int], tuple[float, float]]] = {}
-    columns = ["place", "seed", "data_seed", "validation_loss", "value"]
-    for place, seed, data_seed, loss, value in candidates[columns].itertuples(index=False):
-        of_setting = by_seed.setdefault(place, {})
-        if value == value:  # not NaN
-            of_setting[seed, data_seed] = loss, value
-    settings = [by_seed[place] for place in sorted(by_seed)]
-    num_candidates = len(settings)
-    shared = [seed for seed in settings[0] if all(seed in runs for runs in settings)]
-    if len(shared) < statistics.BOOTSTRAP_FROM:
-        return None
-    # A seed is resampled as a whole: its losses, which choose, and its outcomes.
-    pairs = np.array([[runs[seed] for runs in settings] for seed in shared])  # [n, K, 2]
-    rows = np.concatenate([pairs[..., 0], pairs[..., 1]], axis=1)
-
-    def of_the_best(sample: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
-        losses, outcomes = sample[..., :num_candidates], sample[..., num_candidates:]
-        best = losses.mean(axis=-2).argmin(axis=-1)
-        of_best = np.take_along_axis(outcomes, best[..., None, None], axis=-1)
-        return statistics.interquartile_mean(of_best[..., 0])
-
-    return statistics.bootstrap([rows], of_the_best)  # [n, 2 K]
-
-
-def _every_seed(group: Group) -> Cell:
-    """The value of every run. A run without a value has a dash, so that none is left out."""
-    values = values_of(group.rows, group.style)
-    texts = [number(value, group.style) for value in values]
-    return Cell(" ".join(texts) or DASH, count=len(texts))
-
-
-def _best(group: Group) -> Cell:
-    """The best test value over all seeds and all settings that were tried."""
-    rows = group.rows if group.candidates is None else group.candidates
-    values: list[Any] = [value for value in values_of(rows, group.style) if value is not None]
-    choose = min if group.lower_is_better else max
-    value = choose(values, default=None)
-    unrounded = value.length if isinstance(value, Limit) else value
-    return Cell(number(value, group.style), unrounded, count=len(values))
-
-
-def outcomes(rows: pd.DataFrame) -> tuple[int, int]:
-    """Return the number of runs with the value 1, and of the runs with a known value.
-
-    If the outcome of a finished run is known, a run that diverged counts, too: finished runs may
-    have been evaluated there later, and a diverged run cannot be.
-    """
-    known = rows["value"].notna()
-    if known.any():
-        known |= rows["status"] == "diverged"
-    return int(rows["value"].sum()), int(known.sum())
-
-
-def _count(group: Group) -> Cell:
-    """The number of runs that have the value 1, of the known ones."""
-    counts = [outcomes(rows) for _, rows in group.rows.groupby("variant", sort=False)]
-    successes, total = sum(k for k, _ in counts), sum(n for _, n in counts)
-    if not total:
-        return Cell(DASH)
-    # The rates of several tasks are not one rate, so they have no interval.
-    interval = statistics.wilson(successes, total) if len(counts) == 1 else None
-    text = f"{successes}/{total}{bracket(interval)}"
-    if interval is None:
-        return Cell(text, successes, count=total)
-    return Cell(text, successes, low=interval.low, high=interval.high, count=total)
-
-
-def _solved(group: Group) -> Cell:
-    """The number of runs that are solved, and of runs that did not finish."""
-    statuses = group.rows["status"].tolist()
-    count = int(group.rows["solved"].sum())
-    text = f"{count}/{len(statuses)}"
-    is_text = group.rows["is_text"].groupby(group.rows["variant"]).any()
-    if statuses and not count and not is_text.any():
-        text += " not solved"
-    if statuses and is_text.all():
-        text = DASH
-    for status in ("diverged", "failed"):
-        if status in statuses:
-            text += f", {statuses.count(status)} {status}"
-    return Cell(text, count, count=len(statuses))
-
-
-def _finished(group: Group) -> Cell:
-    count = int((group.rows["status"] == "finished").sum())
-    return Cell(str(count), count, count=count)
-
-
-def _setting(group: Group) -> Cell:
-    """The setting that validation chose, and whether it is at the edge of its axis."""
-    if group.candidates is None:
-        return Cell(DASH)
-    chosen = group.candidates[group.candidates["is_chosen"]]
-    text = next(iter(chosen["setting"]), "") or DASH
-    is_edge = bool(group.candidates["is_at_edge"].iloc[0])
-    return Cell(f"{text} {notes.EDGE}" if is_edge else text)
-
-
-def _tied(group: Group) -> Cell:
-    """The range of a metric's median over the settings that validation does not separate."""
-    if group.candidates is None:
-        return Cell(DASH)
-    tied = group.candidates[group.candidates["is_tied"]]
-    medians = []
-    for _, rows in tied.groupby("place"):
-        median = middle([v for v in values_of(rows, group.style) if v is not None], "median")
-        if isinstance(median, int | float):
-            medians.append(median)
-    if not medians:
-        return Cell(DASH)
-    low, high = min(medians), max(medians)
-    amount = f"{tied['place'].nunique()} of {group.candidates['candidate'].nunique()}"
-    ends = f"{number(low, group.style)}–{number(high, group.style)}"
-    return Cell(f"{ends} ({amount})", high - low)
-
-
-SUMMARIES: dict[str, Callable[[Group], Cell]] = {
-    "median": lambda group: center(group, "median"),
-    "mean": lambda group: center(group, "mean"),
-    "iqm": lambda group: center(group, "iqm"),
-    "seeds": _every_seed,
-    "best": _best,
-    "count": _count,
-    "solved": _solved,
-    "finished": _finished,
-    "setting": _setting,
-    "tied": _tied,
-}
-_OF_CASES = ("solved", "finished", "setting")  # summaries of runs, without values
-_OF_SETTINGS = ("iqm", "best", "setting", "tied")

@@ -1,9 +1,11 @@
 """All tables of a study, as table.md (a page), table.csv (every number) and table.tex (a paper)."""
 
 import itertools
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from pe_lab.results import (
@@ -24,6 +26,7 @@ from pe_lab.results import (
 )
 from pe_lab.results.formats import Table
 from pe_lab.results.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
+from pe_lab.results.statistics import Array
 from pe_lab.results.study import Study
 from pe_lab.runs import files
 
@@ -110,59 +113,54 @@ def as_csv(study: Study) -> str:
     names = ["exact_match", "token_accuracy", CHANCE_CORRECTED]
     if study.has_text:
         names = [BITS, BITS_SLIDING, *names]
-    values = {name: summary.by_point(study, name) for name in names}
-    written = []
-    for variant in study.by_name:
-        of_variant = _csv_columns(study, variant)
-        for offset, name, length in itertools.product(study.offsets, names, study.lengths):
-            of_point = values[name].get((variant, offset, length))
-            if of_point is None:
-                continue
-            row = {**of_variant, "offset": offset, "metric": name, "length": length}
-            row |= _statistics(of_point)
-            row |= {f"run {i}": value for i, value in enumerate(of_point)}
-            written.append(row)
-    frame = pd.DataFrame(written, dtype=object)
-    # A variant without any number may have the most runs.
-    most_runs = study.variants["runs"].max()
-    runs = [f"run {i}" for i in range(most_runs)]
-    frame = frame.reindex(columns=frame.columns.union(runs, sort=False))
+    numbers = summary.by_point(study, names)
+    points = numbers.index.to_frame(index=False)
+    of_points = _statistics(numbers.to_numpy())
+    runs = range(study.variants["runs"].max())  # of a variant without numbers, too
+    values = numbers.reindex(columns=runs).reset_index(drop=True).add_prefix("run ")
+    frame = points[["variant"]].merge(_csv_columns(study), on="variant")
+    frame = pd.concat([frame, points.drop(columns="variant"), of_points, values], axis=1)
     return formats.csv_text(frame)
 
 
-def _csv_columns(study: Study, variant: str) -> dict[str, object]:
-    row = study.by_name[variant]
-    counts = compare.extrapolation_counts(study, variant)
-    all_labels = itertools.chain(*(study.labels(name) for name in study.by_name))
-    labels = study.labels(variant)
+def _csv_columns(study: Study) -> pd.DataFrame:
+    """Return the columns of each variant in table.csv."""
+    labels = pd.DataFrame([study.labels(name) for name in study.by_name], study.variants.index)
+    frame = labels.fillna("")
+    chosen = study.cases.groupby("variant")["chosen"].all()
+    frame["chosen"] = chosen.reindex(frame.index, fill_value=True)
+    frame["reveals_target_length"] = study.variants["reveals_target_length"]
     point = study.spec.extrapolation.point
-    return {
-        "variant": variant,
-        **{axis: labels.get(axis, "") for axis in dict.fromkeys(all_labels)},
-        "chosen": bool(study.cases_of(variant)["chosen"].all()),
-        "reveals_target_length": row["reveals_target_length"],
-        "saw_positions": comparable.saw_positions(study, variant, point),
-        "runs": row["runs"],
-        "finished": row["finished"],
-        "solved": row["solved"],
-        "extrapolates": counts.extrapolating,
-        "known_outcomes": counts.count,
-    }
+    saw = [comparable.saw_positions(study, name, point) for name in study.by_name]
+    frame["saw_positions"] = saw
+    for count in ("runs", "finished", "solved"):
+        frame[count] = study.variants[count]
+    counts = compare.extrapolation_counts(study)
+    frame["extrapolates"] = [of_variant.extrapolating for of_variant in counts.values()]
+    frame["known_outcomes"] = [of_variant.count for of_variant in counts.values()]
+    return frame.rename_axis("variant").reset_index()
 
 
-def _statistics(values: Sequence[float | None]) -> dict[str, object]:
-    known = [value for value in values if value is not None]
-    center = statistics.center(known)
-    interval = center.interval if center else None
-    return {
-        "mean": statistics.mean(known),
-        "sd": statistics.deviation(known),
-        "median": statistics.median(known),
-        "interquartile_mean": float(statistics.interquartile_mean(known)),
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
-        "interval": interval.kind if interval else None,
-    }
+def _statistics(values: Array) -> pd.DataFrame:
+    """Return the statistics of each row of numbers, among which NaN is no number."""
+    is_known = ~np.isnan(values)
+    counts = is_known.sum(axis=1)
+    parts = []
+    for count in np.unique(counts):
+        rows = np.flatnonzero(counts == count)
+        # Every row of these has as many numbers, so NumPy computes them together.
+        known = values[rows][is_known[rows]].reshape(len(rows), count)
+        columns: dict[str, object] = {
+            "mean": [statistics.mean(row) for row in known.tolist()],
+            "sd": known.std(axis=1, ddof=1) if count > 1 else math.nan,
+            "median": np.median(known, axis=1),
+            "interquartile_mean": statistics.interquartile_mean(known),
+        }
+        intervals = [statistics.center_interval(row) for row in known.tolist()]
+        for end, of_interval in (("low", "low"), ("high", "high"), ("interval", "kind")):
+            columns[end] = [getattr(i, of_interval, None) for i in intervals]
+        parts.append(pd.DataFrame(columns, index=rows))
+    return pd.concat(parts).sort_index()
 
 
 def _size(study: Study) -> str:

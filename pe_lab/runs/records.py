@@ -14,19 +14,18 @@ Training writes records and the analysis reads them. Neither needs the other.
 """
 
 import gzip
-import hashlib
 import io
 import itertools
 import json
 import math
-import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
-from pe_lab.runs import files, older_records, record_checks
+from pe_lab.runs import files, older_records, record_checks, record_lines
 from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.record_lines import KEYS, digest
 from pe_lab.runs.record_schema import JsonObject, Record
 
 ARCHIVE = "records.jsonl.gz"
@@ -34,8 +33,6 @@ SCHEMA_VERSION, _OLDEST = 8, 6
 _READER_OF_OLDER = "pe_lab 0.1.0 reads 2 to 8"
 # Subtracted from thresholds, because the floating-point mean of three times 0.99 is below 0.99.
 ROUNDING = 1e-9
-_KEYS = set(Record.__annotations__)
-_START_OF_LINE = re.compile(rb'\{"digest": "([0-9a-f]{64})", ')
 
 
 class Damaged(UserError):  # noqa: N818
@@ -74,9 +71,9 @@ def write(folder: Path, record: JsonObject) -> Path:
     """Write a record atomically into folder/records, with its digest."""
     complete = {**record, "schema_version": SCHEMA_VERSION}
     keys = complete.keys() | {"digest"}
-    assert keys == _KEYS, f"a record has the keys {sorted(_KEYS ^ keys)} too many or too few"
+    assert keys == KEYS, f"a record has the keys {sorted(KEYS ^ keys)} too many or too few"
     path = path_of(folder, complete["run_id"])
-    files.write_text(path, _line(complete))
+    files.write_text(path, record_lines.line(complete))
     return path
 
 
@@ -92,6 +89,14 @@ def read(path: Path) -> Record:
     return _from_text(_content(path), path)
 
 
+def _read_named(path: Path, *, only_head: bool) -> Record:
+    """Read a record whose file must have the name of its run."""
+    record = _from_text(_content(path), path, only_head=only_head)
+    if record["run_id"] != path.stem:
+        raise _damaged(path, f"it holds the run {record['run_id']}")
+    return record
+
+
 def _content(path: Path) -> bytes:
     """Return the content of a file of records."""
     try:
@@ -102,13 +107,14 @@ def _content(path: Path) -> bytes:
         raise UserError(f"{path} cannot be read ({one_line(e)}).") from e
 
 
-def _from_text(text: bytes, path: Path) -> Record:
+def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
     """Return the record of a JSON text that was read from a path."""
+    is_line = record_lines.is_intact(text)
     try:
-        record = files.object_of(text)
+        record = record_lines.head(text) if only_head and is_line else files.object_of(text)
         version = record["schema_version"]
-        # The digest of a text in another form is that of the same content as `_line` writes it.
-        is_intact = _is_line(text) or record["digest"] == digest(record)
+        # The digest of a text in another form is that of the same content as `write` writes it.
+        is_intact = is_line or record["digest"] == digest(record)
     except KeyError as e:
         raise _damaged(path, f"it has no key {e}") from e
     except (ValueError, TypeError) as e:
@@ -120,7 +126,7 @@ def _from_text(text: bytes, path: Path) -> Record:
         )
     if not is_intact:
         raise _damaged(path, "its content does not match its digest")
-    missing, unknown = _KEYS - record.keys(), record.keys() - _KEYS
+    missing, unknown = KEYS - record.keys(), record.keys() - KEYS
     if missing:
         raise _damaged(path, f"it should have the key {min(missing)!r}")
     if unknown:
@@ -155,13 +161,16 @@ def read_intact(folder: Path) -> tuple[dict[str, Record], dict[Path, str]]:
     return by_id, damaged
 
 
-def each(folder: Path, damaged: dict[Path, str] | None = None) -> Iterator[Record]:
+def each(
+    folder: Path, damaged: dict[Path, str] | None = None, *, only_heads: bool = False
+) -> Iterator[Record]:
     """Yield the records of a study's folder, one at a time, so that memory holds one of them.
 
     A record with a file of its own replaces the record of this run in the archive.
 
     Args:
       damaged: gets a sentence for each damaged file; None: the first one is an error.
+      only_heads: rows and curve, which are most of a record, may be left empty.
 
     Raises:
       UserError: the archive or, without `damaged`, a file is damaged; or another version.
@@ -173,12 +182,12 @@ def each(folder: Path, damaged: dict[Path, str] | None = None) -> Iterator[Recor
     paths = [folder / "records" / name for name in names if name.endswith(".json")]
     # The archive's record of a run may be older than its file, even if the file is damaged.
     replaced = {path.stem for path in paths}
-    for record in _read_archive(folder / ARCHIVE):
+    for record in _read_archive(folder / ARCHIVE, only_heads=only_heads):
         if record["run_id"] not in replaced:
             yield record
     for path in paths:
         try:
-            record = _read_named(path)
+            record = _read_named(path, only_head=only_heads)
         except Damaged as e:
             if damaged is None:
                 raise
@@ -214,11 +223,11 @@ def archive(records: Iterable[JsonObject | Record]) -> bytes:
     The same records give the same bytes: the file holds no time and no name.
     """
     ordered = sorted(records, key=lambda record: record["run_id"])
-    content = "".join(map(_line, ordered)).encode()
+    content = "".join(map(record_lines.line, ordered)).encode()
     return gzip.compress(content, compresslevel=9, mtime=0)
 
 
-def _read_archive(path: Path) -> Iterator[Record]:
+def _read_archive(path: Path, *, only_heads: bool = False) -> Iterator[Record]:
     """Yield the records of an archive; none if there is no archive."""
     if not path.exists():
         return
@@ -228,21 +237,13 @@ def _read_archive(path: Path) -> Iterator[Record]:
         with gzip.open(content) as lines:
             for line in lines:
                 is_empty = False
-                yield _from_text(line, path)
+                yield _from_text(line, path, only_head=only_heads)
     except UserError:
         raise
     except (OSError, ValueError, EOFError, zlib.error) as e:
         raise _damaged(path, one_line(e)) from e
     if is_empty:  # also of a file of 0 bytes, which gzip reads without complaint
         raise _damaged(path, "it is empty")
-
-
-def _read_named(path: Path) -> Record:
-    """Read a record whose file must have the name of its run."""
-    record = read(path)
-    if record["run_id"] != path.stem:
-        raise _damaged(path, f"it holds the run {record['run_id']}")
-    return record
 
 
 def set_aside(path: Path) -> Path:
@@ -252,36 +253,6 @@ def set_aside(path: Path) -> Path:
         if not target.exists():
             break
     return path.rename(target)
-
-
-def digest(record: JsonObject) -> str:
-    """Return the sha256 of a record without its digest, as canonical JSON."""
-    return hashlib.sha256(_canonical(record).encode()).hexdigest()
-
-
-def _canonical(record: JsonObject) -> str:
-    content = {key: value for key, value in record.items() if key != "digest"}
-    return json.dumps(content, sort_keys=True, allow_nan=False)
-
-
-def _line(record: JsonObject) -> str:
-    """Return a record as one line of JSON: its digest, and then the text that it is the digest of.
-
-    A reader can hash these bytes. To write the content as JSON again would take as long as to read
-    it.
-    """
-    content = _canonical(record)
-    digest_of_content = hashlib.sha256(content.encode()).hexdigest()
-    return f'{{"digest": "{digest_of_content}", {content[1:]}\n'
-
-
-def _is_line(text: bytes) -> bool:
-    """Return whether a text is a line of `_line` that did not change."""
-    start = _START_OF_LINE.match(text)
-    if start is None:
-        return False
-    content = b"{" + text[start.end() :].removesuffix(b"\n")
-    return hashlib.sha256(content).hexdigest().encode() == start[1]
 
 
 def write_json(path: Path, content: object) -> None:

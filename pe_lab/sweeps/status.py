@@ -44,7 +44,8 @@ def read(folder: Path) -> Status:
       UserError: there is no study.
     """
     study = study_files.read(folder)
-    by_id, damaged = records.read_intact(folder)
+    damaged: dict[Path, str] = {}
+    by_id = {record["run_id"]: record for record in records.each(folder, damaged, only_heads=True)}
     study_labels.check(folder, study.entries, by_id)
     groups = _groups(folder)
     group_of: dict[str, _Group] = {}

@@ -60,7 +60,6 @@ def test_the_table_of_a_study_that_cannot_decide_has_no_p_and_says_why(tmp_path)
     assert {len(row) for row in table.rows} == {len(table.header)}
     for text in (
         formats.markdown(table),
-        formats.as_csv(table),
         formats.latex(table, "study"),
         formats.as_html(table),
     ):

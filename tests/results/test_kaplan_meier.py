@@ -79,7 +79,7 @@ def test_a_curve_without_the_length_says_nothing():
 
 def times(*steps):
     """First steps; a negative one is censored."""
-    return [FirstStep(abs(step), reached=step > 0) for step in steps]
+    return tuple(FirstStep(abs(step), reached=step > 0) for step in steps)
 
 
 def test_the_estimate_of_kaplan_and_meier_by_hand():

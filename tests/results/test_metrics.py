@@ -101,7 +101,7 @@ def test_a_run_that_diverged_has_no_outcome_at_a_length_that_its_config_does_not
     runs.append(record("r2", 2, test={4: 1.0, 16: 1.0}, validation={4: 1.0}))
     found = frame.read(write_study(tmp_path, *((point("rope", i), r) for i, r in enumerate(runs))))
     counts = [
-        str(compare.extrapolation_counts(found, "rope", MetricPoint(length=at)))
+        str(compare.extrapolation_counts(found, ["rope"], MetricPoint(length=at))["rope"])
         for at in (8, 12, 16)
     ]
     assert counts == ["0/2", "0/0", "1/3"]

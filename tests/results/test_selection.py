@@ -4,6 +4,7 @@ import math
 import pytest
 
 from pe_lab.results import formats, frame, selection, standard_tables, statistics, summary, tables
+from pe_lab.results.cells import Rows, choice_interval
 from pe_lab.runs import record_rows, records
 from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 from tests.results.fake_study import record, values, write_study
@@ -37,7 +38,8 @@ def interval(chosen):
     """The interval of exact match at length 8 that includes the choice."""
     labels = chosen.settings[["variant", "candidate"]].assign(place=range(len(chosen.settings)))
     cases = chosen.candidates.merge(labels, on=["variant", "candidate"])
-    return summary.choice_interval(summary.values_at(chosen, cases, AT.name, AT.point))
+    values = summary.values_at(chosen, cases, AT.name, AT.point)
+    return choice_interval(Rows(values.to_dict("list"), range(len(values))))
 
 
 def test_the_rate_of_the_least_validation_loss_is_chosen_whatever_the_test_says(tmp_path):
@@ -83,7 +85,7 @@ def test_settings_are_in_the_order_of_their_numbers(tmp_path):
 @pytest.mark.parametrize("rates", [("0.001",), ("fast", "slow")])
 def test_one_value_and_values_that_are_no_numbers_have_no_edge(tmp_path, rates):
     found = tuned(tmp_path, {("rope", rate): [(0.1, 0.5)] for rate in rates})
-    settings = selection.choose(found).settings
+    settings = selection.choose(found).settings.to_dict("records")
     assert not selection.at_edge(settings, (RATE,))
 
 

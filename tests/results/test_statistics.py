@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from pe_lab.metrics.base import Limit
-from pe_lab.results import significance, summary
+from pe_lab.results import cells, significance
 from pe_lab.results import statistics as s
 
 
@@ -305,8 +305,8 @@ def test_the_median_of_an_even_count_is_the_mean_of_the_two_middle_values():
 def test_the_middle_of_limits_is_a_limit():
     """There is none between two limits, so it is the lower one."""
     limits = [Limit(8, 1), Limit(4), Limit(8), Limit(4, -1)]
-    assert summary.middle(limits, "median") == Limit(4)
-    assert summary.middle(limits[1:], "median") == Limit(4)
+    assert cells.middle(limits, "median") == Limit(4)
+    assert cells.middle(limits[1:], "median") == Limit(4)
 
 
 def test_coverage_is_of_the_next_number_of_seeds_below():

@@ -278,6 +278,33 @@ def test_the_bytes_of_a_written_record_are_hashed_and_not_its_content(tmp_path, 
     assert list(records.read_all(tmp_path / "published")) == [record()["run_id"]]
 
 
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"epsilon": 1},
+        {"epsilon": {"a": 0, "curve": [1], "error": 2}},
+        {"epsilon": {"a": 0, "rows": [1], "run_id": "x"}},
+        {"epsilon": ', "rows": [{", "run_id": ', "x": {"a": 0, "rows": [3]}},
+    ],
+)
+def test_a_head_is_the_record_without_its_rows_and_its_curve(tmp_path, config):
+    curve = [{"step": 1, "loss": 2.0, "exact_match": {"8": 0.5}, "scale_ratio": []}]
+    records.write(tmp_path, record(config=config, curve=curve, error='x, "rows": []'))
+    (head,) = records.each(tmp_path, only_heads=True)
+    (whole,) = records.each(tmp_path)
+    assert whole["curve"] == curve
+    assert head | {"rows": [], "curve": []} == whole | {"rows": [], "curve": []}
+    if config == {"epsilon": 1}:
+        assert (head["rows"], head["curve"]) == ([], [])
+
+
+def test_a_changed_row_is_damage_of_its_head(tmp_path):
+    path = records.write(tmp_path, record())
+    path.write_bytes(path.read_bytes().replace(b'"value": 0.5', b'"value": 0.6'))
+    with pytest.raises(records.Damaged, match="its content does not match its digest"):
+        list(records.each(tmp_path, only_heads=True))
+
+
 def test_the_digest_is_of_the_content_and_not_of_its_order_or_of_itself():
     assert records.digest({"a": 1, "b": 2}) == records.digest({"b": 2, "a": 1, "digest": "x"})
     assert records.digest({"a": 1}) != records.digest({"a": 2})

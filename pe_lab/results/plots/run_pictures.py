@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pe_lab.results import kaplan_meier, summary
+from pe_lab.results import cells, compare, kaplan_meier, summary
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.plots.intervals import intervals
 from pe_lab.results.plots.plotted import REVEALS, Plotted
@@ -75,7 +75,7 @@ def _times(data: Plotted, metric: str, names: Sequence[str]) -> dict[str, list[F
     values = summary.values_at(data.study, cases, metric).dropna(subset="value")
     times: dict[str, list[FirstStep]] = {}
     for name, rows in values.groupby("variant", sort=False):
-        of_runs = summary.values_of(rows, "first_step")
+        of_runs = cells.values_of(rows["value"].tolist(), rows["bound"].tolist(), "first_step")
         times[str(name)] = [time for time in of_runs if isinstance(time, FirstStep)]
     return times
 
@@ -84,7 +84,7 @@ def _draw_steps(axes: "Axes", data: Plotted, times: Mapping[str, list[FirstStep]
     """Draw step curves. Each is shifted up and to the right, so that equal ones do not coincide."""
     largest = _APART * (len(times) - 1)
     for row, (name, of_runs) in enumerate(times.items()):
-        estimate = kaplan_meier.reached(of_runs)
+        estimate = kaplan_meier.reached(tuple(of_runs))
         # No run has reached it at step 0, unless the estimate says so.
         steps = pd.Series([0, *estimate.steps])
         # Shares are scaled, so that none is above 1.
@@ -110,13 +110,11 @@ def counts(data: Plotted) -> "Figure | None":
     if variants.empty or len(variants) > _MOST_ROWS or data.study.has_text:
         return None
     variants = variants.sort_values("reveals_target_length", kind="stable")
-    point = data.study.spec.extrapolation.point
-    outcomes = summary.values_at(data.study, data.study.cases, "extrapolates", point)
-    by_variant = {name: summary.outcomes(g) for name, g in outcomes.groupby("variant")}
+    outcomes = compare.extrapolation_counts(data.study, variants.index)
     variants = variants.assign(
         trained=variants["runs"] - variants["failed"],
-        extrapolating=[by_variant[name][0] for name in variants.index],
-        known=[by_variant[name][1] for name in variants.index],
+        extrapolating=[counts.extrapolating for counts in outcomes.values()],
+        known=[counts.count for counts in outcomes.values()],
     )
     titles = (
         ("Solved", "solved", "trained"),

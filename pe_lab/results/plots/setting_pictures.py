@@ -108,7 +108,8 @@ def _draw_tuning(axes: "Axes", data: Plotted, path: str, settings: pd.DataFrame)
         is_shown = (of_variant[others] == chosen[others].iloc[0]).all(axis=1) if others else True
         # Infinite: a run diverged.
         is_shown &= of_variant["loss"].map(math.isfinite)
-        shown = of_variant[is_shown].assign(is_at_edge=selection.at_edge(of_variant, [path]))
+        at_edge = selection.at_edge(of_variant.to_dict("records"), [path])
+        shown = of_variant[is_shown].assign(is_at_edge=at_edge)
         parts.append(shown.assign(key=data.keys[str(name)]))
     drawn = pd.concat(parts)
     # A log axis has no 0.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pe_lab.metrics.base import Limit, Value
-from pe_lab.results import declared_tables, metrics, notes, summary
+from pe_lab.results import cells, declared_tables, metrics, notes, summary
 from pe_lab.results.declared_tables import Grid
 from pe_lab.results.formats import DASH, number
 from pe_lab.results.plots import drawing, styles
@@ -165,7 +165,7 @@ def _points(
 ) -> pd.DataFrame:
     """Return the values of single runs, with the name of their line and their place on it."""
     style = metrics.BY_NAME[spec.metric.name].style
-    values = grid.values.assign(height=summary.values_of(grid.values, style))
+    values = grid.values.assign(height=_values(grid.values, style))
     values = values[values["value"].notna()]
     cells = [_place(spec, names, places, cell) for cell in _keys(spec, values)]
     values = values.assign(cell=cells).dropna(subset="cell")
@@ -188,9 +188,13 @@ def _center(grid: Grid, row: Key, column: Key) -> int | float | None:
     rows = of_cell.get((*row, *column))
     if rows is None:
         return None
-    known = [value for value in summary.values_of(rows, style) if value is not None]
-    middle = summary.middle(known, "median")
+    known = [value for value in _values(rows, style) if value is not None]
+    middle = cells.middle(known, "median")
     return None if middle is None else _height(middle)
+
+
+def _values(rows: pd.DataFrame, style: str) -> list[Value | None]:
+    return cells.values_of(rows["value"].tolist(), rows["bound"].tolist(), style)
 
 
 def _height(value: Value) -> int | float:

@@ -10,6 +10,7 @@ from typing import Any
 
 from pe_lab.metrics.base import LengthMetric
 from pe_lab.results import comparable, compare, metrics, selection, statistics, summary
+from pe_lab.results.compare import Counts
 from pe_lab.results.notes import EDGE, SEEN
 from pe_lab.results.plots import plotted as plotted_study
 from pe_lab.results.plots import styles
@@ -48,16 +49,17 @@ def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
     settings = [_flat(record["config"]) for record in run_records]
     common = _common(settings)
     looks = _looks(chosen, plotted)
-    values = {name: summary.by_point(chosen, name) for name in names}
+    values = _values(chosen, names)
+    counts_of = compare.extrapolation_counts(chosen)
     reasons = _reasons(chosen)
     variants = []
     for variant, label in zip(chosen.by_name, _labels(chosen), strict=True):
         style = looks[plotted.keys[variant]]
-        entry = _variant(chosen, variant, style)
+        entry = _variant(chosen, variant, style, counts_of[variant])
         cells = {}
         for name in names:
             cells[name] = [
-                [_cell(values[name], reasons, (variant, offset, n)) for n in chosen.lengths]
+                [_cell(values, reasons, name, (variant, offset, n)) for n in chosen.lengths]
                 for offset in chosen.offsets
             ]
         variants.append({"name": label, **entry, "values": cells})
@@ -195,9 +197,8 @@ def _metrics(study: Study) -> list[str]:
     return sorted(names, key=lambda name: name != study.headline)
 
 
-def _variant(study: Study, name: str, style: Style) -> JsonObject:
+def _variant(study: Study, name: str, style: Style, counts: Counts) -> JsonObject:
     row = study.by_name[name]
-    counts = compare.extrapolation_counts(study, name)
     return {
         "task": row["task_name"],
         "reveals_target_length": row["reveals_target_length"],
@@ -233,15 +234,31 @@ def _reasons(study: Study) -> dict[Point, str]:
     return by_point
 
 
+def _values(
+    study: Study, names: Sequence[str]
+) -> dict[tuple[str, int, str, int], list[float | None]]:
+    """Return the value of each run, or None, by variant, offset, metric and length."""
+    table = summary.by_point(study, names)
+    values = {}
+    for key, row in zip(table.index, table.to_numpy().tolist(), strict=True):
+        of_variant = row[: study.by_name[key[0]]["runs"]]
+        values[key] = [value if value == value else None for value in of_variant]
+    return values
+
+
 def _cell(
-    values: Mapping[Point, list[float | None]], reasons: Mapping[Point, str], point: Point
+    values: Mapping[tuple[str, int, str, int], list[float | None]],
+    reasons: Mapping[Point, str],
+    metric: str,
+    point: Point,
 ) -> JsonObject:
     """Return the values of the seeds ("s"), their center ("c", "k" is its kind) and its interval
     ("i", "w" is its kind).
 
     Without values, "w" is the reason and the only key.
     """
-    of_runs = values.get(point, [])
+    variant, offset, length = point
+    of_runs = values.get((variant, offset, metric, length), [])
     center = statistics.center([value for value in of_runs if value is not None])
     if center is None:
         return {"w": reasons.get(point, "not measured")}
