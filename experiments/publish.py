@@ -23,7 +23,6 @@ from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag
 from pe_lab.results import frame, plots, tables
 from pe_lab.results import suite as table_of_suite
-from pe_lab.results.plots.pictures import Options as PictureOptions
 from pe_lab.results.study import Study
 from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError
@@ -59,7 +58,7 @@ def run(options: Options) -> int:
     run_ids = {run["run_id"] for run in runs}
     records.write_archive(target, (r for r in records.each(folder) if r["run_id"] in run_ids))
     tables.write(study, target)
-    plots.write(study, target, options=PictureOptions(relative=options.relative))
+    plots.write(study, target, relative=options.relative)
     # Last, so that a publication that was interrupted never has new labels on older records.
     named = study_files.read(folder)
     study_files.write(target, named.name, named.entries, named.analysis, named.tuning)

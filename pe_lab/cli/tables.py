@@ -1,9 +1,9 @@
 """Writes a study's tables and plots again from its records, without JAX.
 
-    pe-lab tables quickstart [--formats=png,pdf] [--relative] [--small-panels]
+    pe-lab tables quickstart [--formats=png,pdf] [--relative]
 
---relative draws lengths as multiples of the training length. --small-panels gives each variant an
-axes of its own. Exit status: 0, or 2 for wrong arguments.
+--relative draws lengths as multiples of the training length. Exit status: 0, or 2 for wrong
+arguments.
 """
 
 from collections.abc import Sequence
@@ -22,19 +22,13 @@ class Options:
     study: Path = argument(_studies.HELP, _studies.folder)
     formats: Sequence[str] = flag("of the plots: png, pdf, svg", separated, default=("png",))
     relative: bool = flag("draw lengths as multiples of the training length")
-    small_panels: bool = flag("draw each variant in an axes of its own")
 
 
 def run(options: Options) -> int:
     from pe_lab.results.plots import drawing
 
     drawing.check_formats(options.formats)
-    show(
-        options.study,
-        formats=options.formats,
-        relative=options.relative,
-        small_panels=options.small_panels,
-    )
+    show(options.study, formats=options.formats, relative=options.relative)
     return 0
 
 
@@ -43,12 +37,10 @@ def show(
     *,
     formats: Sequence[str] = ("png",),
     relative: bool = False,
-    small_panels: bool = False,
 ) -> None:
     """Write table.md, table.csv, table.tex and the plots; print the first table and all paths."""
     from pe_lab.results import frame, plots
     from pe_lab.results import tables as _tables
-    from pe_lab.results.plots.pictures import Options as PictureOptions
     from pe_lab.sweeps import changed_code
 
     study = frame.read(folder)
@@ -60,8 +52,7 @@ def show(
         )
     if note := changed_code.note(study.cases.to_dict("records")):
         print(f"{note}\n")
-    options = PictureOptions(relative, small_panels)
-    paths = plots.write(study, folder, formats=formats, options=options)
+    paths = plots.write(study, folder, formats=formats, relative=relative)
     pictures = ", ".join(map(str, paths)) or "none yet"
     has_archive = (folder / records.ARCHIVE).exists()
     recorded = folder / records.ARCHIVE if has_archive else f"{folder}/records/"

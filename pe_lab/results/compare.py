@@ -231,8 +231,9 @@ def extrapolation_counts(
     """
     names = study.by_name if names is None else names
     cases = study.cases[study.cases["variant"].isin(names)]
-    metric = MetricSpec("extrapolates", point or study.spec.extrapolation.point)
-    cells = summary.of_metric(study, cases, metric)
+    point = point or study.spec.extrapolation.point
+    outcomes = summary.values_at(study, cases, "extrapolates", point)
+    cells = summary.summarize(outcomes, ["variant"], show="count")
     counts = {}
     for name in names:
         cell = cells.of(name)

@@ -68,13 +68,12 @@ def choose(study: Study, axes: Sequence[str] | None = None, rule: Rule = mean_lo
                 continue
             (best,) = same
         names.append(best)
-        has_shared_seeds = bool(shared_seeds(compared))
         of_variant = []
         for name, cases in zip(group, compared, strict=True):
             of_variant.append(_setting(study, name, best, cases, tuned, rule))
             candidates += [(best, name, case["number"]) for case in cases]
-        common = {"has_shared_seeds": has_shared_seeds, "is_at_edge": at_edge(of_variant, tuned)}
-        settings += [row | common for row in of_variant]
+        is_at_edge = at_edge(of_variant, tuned)
+        settings += [{**row, "is_at_edge": is_at_edge} for row in of_variant]
     return _chosen(study, others, names, settings, candidates)
 
 
@@ -144,16 +143,11 @@ def with_shared_seeds(group: Sequence[Sequence[Row]]) -> list[list[Row]]:
     A run that failed says nothing about its setting, so its seed is not shared. A setting of which
     every run failed shares no seed and is not counted.
     """
-    shared = shared_seeds(group)
+    seeds = [{_seed(case) for case in _trained(cases)} for cases in group]
+    shared = set.intersection(*filter(None, seeds)) if any(seeds) else set()
     if not shared:
         return [list(cases) for cases in group]
     return [[case for case in cases if _seed(case) in shared] for cases in group]
-
-
-def shared_seeds(group: Sequence[Sequence[Row]]) -> set[Seed]:
-    """Return the seeds that all settings have, without failed runs and settings that failed."""
-    seeds = [{_seed(case) for case in _trained(cases)} for cases in group]
-    return set.intersection(*filter(None, seeds)) if any(seeds) else set()
 
 
 def _seed(case: Row) -> Seed:

@@ -205,7 +205,7 @@ def by_point(study: Study, metrics: Sequence[str]) -> pd.DataFrame:
 
     Returns:
       One row for each variant, offset, metric and length with a number, in this order. The columns
-      0, 1, … are the runs of the variant; NaN without a number.
+      0, 1, … are the runs of the variant; NaN without a number or a run.
     """
     of_metrics = pd.concat([study.rows_of(metric) for metric in metrics])
     run = study.cases.groupby("variant", sort=False).cumcount()
@@ -215,7 +215,9 @@ def by_point(study: Study, metrics: Sequence[str]) -> pd.DataFrame:
     known["variant"] = pd.Categorical(known["variant"], list(study.by_name))
     known["metric"] = pd.Categorical(known["metric"].astype(object), list(metrics))
     keys = ["variant", "offset", "metric", "length"]
-    return known.pivot(index=keys, columns="index", values="value")
+    table = known.pivot(index=keys, columns="index", values="value")
+    # A variant without a number may have the most runs.
+    return table.reindex(columns=range(study.variants["runs"].max()))
 
 
 def point_of(study: Study, metric: MetricSpec) -> MetricPoint | None:

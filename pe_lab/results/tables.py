@@ -116,8 +116,7 @@ def as_csv(study: Study) -> str:
     numbers = summary.by_point(study, names)
     points = numbers.index.to_frame(index=False)
     of_points = _statistics(numbers.to_numpy())
-    runs = range(study.variants["runs"].max())  # of a variant without numbers, too
-    values = numbers.reindex(columns=runs).reset_index(drop=True).add_prefix("run ")
+    values = numbers.reset_index(drop=True).add_prefix("run ")
     frame = points[["variant"]].merge(_csv_columns(study), on="variant")
     frame = pd.concat([frame, points.drop(columns="variant"), of_points, values], axis=1)
     return formats.csv_text(frame)
@@ -160,7 +159,7 @@ def _statistics(values: Array) -> pd.DataFrame:
         for end, of_interval in (("low", "low"), ("high", "high"), ("interval", "kind")):
             columns[end] = [getattr(i, of_interval, None) for i in intervals]
         parts.append(pd.DataFrame(columns, index=rows))
-    return pd.concat(parts).sort_index()
+    return pd.concat(parts).sort_index() if parts else pd.DataFrame()
 
 
 def _size(study: Study) -> str:

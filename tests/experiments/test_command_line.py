@@ -543,7 +543,7 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
             "tables",
             ["x", "--format=x"],
             "pe-lab tables has no '--format'. Did you mean '--formats'? "
-            "It has: --allow-plugins, --formats, --help, --relative, --small-panels.",
+            "It has: --allow-plugins, --formats, --help, --relative.",
         ),
         (
             "publish",

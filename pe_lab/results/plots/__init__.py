@@ -3,8 +3,6 @@
 exact_match          exact match against length (bits_per_token for a text)
 position_offset      exact match at the training length against the offset of all positions
 training             exact match against the training step (the loss for a text)
-steps_to_solve       share of runs that have been solved, and extrapolate, against the training step
-tuning               validation loss against each tuned setting
 learning_rate        exact match against the learning rate
 extrapolation        how many runs are solved and extrapolate, with Wilson's intervals
 by_num_ones, …       exact match against the value of each attribute of the examples
@@ -26,7 +24,6 @@ from pe_lab.results.plots import (
     setting_pictures,
     table_pictures,
 )
-from pe_lab.results.plots.pictures import Options
 from pe_lab.results.plots.plotted import Plotted
 from pe_lab.results.study import Study
 
@@ -38,8 +35,6 @@ NAMES = (
     "bits_per_token",
     "position_offset",
     "training",
-    "steps_to_solve",
-    "tuning",
     "learning_rate",
     "extrapolation",
 )
@@ -50,12 +45,13 @@ def write(
     out: Path,
     *,
     formats: Sequence[str] = ("png",),
-    options: Options = Options(),
+    relative: bool = False,
 ) -> list[Path]:
     """Draw the plots of a study into a folder, and remove plots that have no numbers any more.
 
     Args:
       formats: of `drawing.FORMATS`; a file for each.
+      relative: draw lengths as multiples of the training length.
 
     Returns:
       The files. None before a run has finished.
@@ -68,7 +64,7 @@ def write(
     files: list[Path] = []
     if study.is_finished:
         with drawing.settings():
-            files = _draw(data, out, formats, options)
+            files = _draw(data, out, formats, relative=relative)
     possible = [out / name for name in NAMES]
     possible += [*out.glob("by_*"), *out.glob("table_*")]
     for path in possible:
@@ -80,9 +76,9 @@ def write(
     return files
 
 
-def _draw(data: Plotted, folder: Path, formats: Sequence[str], options: Options) -> list[Path]:
+def _draw(data: Plotted, folder: Path, formats: Sequence[str], *, relative: bool) -> list[Path]:
     files = []
-    for name, figure in _figures(data, options):
+    for name, figure in _figures(data, relative=relative):
         if figure is not None:
             of_figure = [folder / f"{name}.{suffix}" for suffix in formats]
             # Figures stay in memory until they are saved.
@@ -91,19 +87,15 @@ def _draw(data: Plotted, folder: Path, formats: Sequence[str], options: Options)
     return files
 
 
-def _figures(data: Plotted, options: Options) -> "Iterator[tuple[str, Figure | None]]":
-    yield data.study.headline, pictures.by_length(data, options)
-    yield "position_offset", pictures.by_offset(data, options)
-    yield from further_figures(data, options)
+def _figures(data: Plotted, *, relative: bool) -> "Iterator[tuple[str, Figure | None]]":
+    yield data.study.headline, pictures.by_length(data, relative=relative)
+    yield "position_offset", pictures.by_offset(data)
+    yield from further_figures(data)
 
 
-def further_figures(
-    data: Plotted, options: Options = Options()
-) -> "Iterator[tuple[str, Figure | None]]":
+def further_figures(data: Plotted) -> "Iterator[tuple[str, Figure | None]]":
     """Yield the plots after those by length and offset, which are the chart of the report."""
-    yield "training", pictures.training(data, options)
-    yield "steps_to_solve", run_pictures.steps_to_solve(data)
-    yield "tuning", setting_pictures.tuning(data)
+    yield "training", pictures.training(data)
     yield "learning_rate", setting_pictures.learning_rate(data)
     yield "extrapolation", run_pictures.counts(data)
     for name in data.study.measured_attributes["attribute"].unique():

@@ -3,7 +3,6 @@
 import itertools
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -20,49 +19,40 @@ if TYPE_CHECKING:
 _TRAINING_END, _CHANCE = "training length", "chance level"
 
 
-@dataclass(frozen=True)
-class Options:
-    """How a user wants the pictures.
+def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
+    """The metric against length, without a position offset.
 
-    Attributes:
+    Args:
       relative: lengths are multiples of the training length, on a log axis.
-      small_panels: each variant has an axes of its own.
     """
-
-    relative: bool = False
-    small_panels: bool = False
-
-
-def by_length(data: Plotted, options: Options) -> "Figure | None":
-    """The metric against length, without a position offset."""
     tests = data.tests()
     if tests.empty:
         return None
     tests = tests[tests["offset"] == data.study.offsets[0]]
     tests = tests.assign(x=tests["length"])
-    if options.relative:
+    if relative:
         tests["x"] /= tests["max_length"]
-    figure, panels = _figure(data, tests, options, dots=True)
+    figure, panels = _figure(data, tests, dots=True)
     for axes, names in panels:
         numbers = tests.loc[tests["variant"].isin(names), "x"].unique().tolist()
         trained = sorted(data.study.variants.loc[names, "max_length"].unique())
-        for length in [1] if options.relative else trained:
+        for length in [1] if relative else trained:
             axes.axvline(length, **drawing.GUIDE, linestyle=":", zorder=1)
         levels = _chance(data, names)
         # Of several training lengths, the shortest gives the widest range of relative lengths.
-        places = levels["length"] / (trained[0] if options.relative else 1)
+        places = levels["length"] / (trained[0] if relative else 1)
         if len(levels):
             axes.plot(places, levels["value"], **drawing.GUIDE, linestyle="--", zorder=1.2)
-        drawing.length_ticks(axes, numbers, "×" if options.relative else "")
+        drawing.length_ticks(axes, numbers, "×" if relative else "")
         units = data.study.variants.loc[names, "length_name"].unique()
-        words = "length / training length" if options.relative else f"length ({' or '.join(units)})"
+        words = "length / training length" if relative else f"length ({' or '.join(units)})"
         axes.set_xlabel(words)
     title = f"{_metric(data).capitalize()} against length"
     _finish(figure, data, panels, title, marks=((_TRAINING_END, ":"), (_CHANCE, "--")), dots=True)
     return figure
 
 
-def by_offset(data: Plotted, options: Options) -> "Figure | None":
+def by_offset(data: Plotted) -> "Figure | None":
     """The metric at the training length against the position offset."""
     offsets = data.study.offsets
     tests = data.tests()
@@ -71,7 +61,7 @@ def by_offset(data: Plotted, options: Options) -> "Figure | None":
         return None
     # Offsets are few and far apart, so they have equal distances.
     tests = tests.assign(x=tests["offset"].map(offsets.index))
-    figure, panels = _figure(data, tests, options, dots=True)
+    figure, panels = _figure(data, tests, dots=True)
     for axes, names in panels:
         axes.set_xticks(range(len(offsets)), list(map(str, offsets)))
         axes.set_xlabel("position offset (positions)")
@@ -84,7 +74,7 @@ def by_offset(data: Plotted, options: Options) -> "Figure | None":
     return figure
 
 
-def training(data: Plotted, options: Options) -> "Figure | None":
+def training(data: Plotted) -> "Figure | None":
     """Validation exact match during training, or the loss if exact match was not measured.
 
     Exact match is of the longest trained length that was measured.
@@ -98,7 +88,7 @@ def training(data: Plotted, options: Options) -> "Figure | None":
         curves = curves[curves["length"] == longest]
     if curves.empty:
         return None
-    figure, panels = _figure(data, curves.assign(x=curves["step"]), options)
+    figure, panels = _figure(data, curves.assign(x=curves["step"]))
     for axes, _ in panels:
         axes.set_xlabel("training step")
     title = "Training loss" if is_loss else "Validation exact match during training"
@@ -107,7 +97,7 @@ def training(data: Plotted, options: Options) -> "Figure | None":
 
 
 def _figure(
-    data: Plotted, values: pd.DataFrame, options: Options, *, dots: bool = False
+    data: Plotted, values: pd.DataFrame, *, dots: bool = False
 ) -> "tuple[Figure, list[tuple[Axes, list[str]]]]":
     """Return a figure with a line for each variant, and the variants of each of its axes.
 
@@ -124,17 +114,9 @@ def _figure(
     if len(data.panels) == 1:
         # A legend for several axes has each name once, and counts differ by task.
         labels = {data.keys[n]: _counted(data, n) for names in shown.values() for n in names}
-    columns, height = 2, 1.9 if len(shown) > 1 else 2.9
-    if options.small_panels:
-        single = {}
-        for title, names in shown.items():
-            for name in names:
-                single[f"{title} · {labels[data.keys[name]]}".removeprefix(" · ")] = [name]
-        shown = single
-        columns, height = 4, 1.3
-    figure, grid = drawing.grid(len(shown), columns=columns, height=height)
+    figure, grid = drawing.grid(len(shown), columns=2, height=1.9 if len(shown) > 1 else 2.9)
     for axes, (title, names) in zip(grid, shown.items(), strict=True):
-        axes.set_title(textwrap.fill(title, 64 // columns))
+        axes.set_title(textwrap.fill(title, 32))
         unsolved = [n for n in names if data.study.by_name[n]["is_unsolved"]]
         lines(
             values[values["variant"].isin(names)],

@@ -1,19 +1,16 @@
-"""Pictures of counts of runs: over training steps, over variants, and by attributes of examples."""
+"""Pictures of counts of runs, over variants and by attributes of examples."""
 
-import itertools
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pe_lab.results import cells, compare, kaplan_meier, summary
+from pe_lab.results import compare
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.plots.intervals import intervals
 from pe_lab.results.plots.plotted import REVEALS, Plotted
 from pe_lab.results.plots.styles import GRAY, Style
-from pe_lab.runs.first_steps import FirstStep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,83 +21,6 @@ _MOST_CHARACTERS = 40  # of a task's label, so that the bars have room
 _MOST_LENGTHS = 6  # of a task in a picture of attributes: the longest
 _MOST_VALUES = 20  # of an attribute: neighboring values are merged into at most as many bins
 _FEW = 10  # examples of a value in all seeds, below which it is faded
-_APART = 0.006  # between two step curves, as a share of each axis
-
-
-def steps_to_solve(data: Plotted) -> "Figure | None":
-    """The share of runs that have been solved, and extrapolate, by training step.
-
-    One step curve for each variant, by Kaplan and Meier. None without curves, or for a text.
-    """
-    panels = []
-    trained = data.study.trained
-    trained = trained[~trained["has_text"]]
-    for title, names in data.panels.items():
-        shown = [name for name in names if name in trained.index]
-        for metric, words in (
-            ("steps_to_solve", "solved"),
-            ("steps_to_extrapolate", "extrapolates"),
-        ):
-            times = _times(data, metric, shown)
-            if times:
-                panels.append((f"{title}: {words}".removeprefix(": "), times))
-    if not panels:
-        return None
-    figure, grid = drawing.grid(len(panels), columns=2, height=2.4)
-    for axes, (title, times) in zip(grid, panels, strict=True):
-        _draw_steps(axes, data, times)
-        axes.set_title(title)
-        axes.set_xlabel("training step")
-        drawing.shares(axes)
-        axes.set_ylim(-0.02, 1.02)
-    grid[0].set_ylabel("share of runs")
-    handles = []
-    names = list(itertools.chain(*data.panels.values()))
-    if trained.loc[trained.index.isin(names), "reveals_target_length"].any():
-        handles.append(drawing.note(REVEALS))
-    drawing.legend(figure, handles)
-    extrapolation = data.study.spec.extrapolation
-    caption = (
-        "Kaplan–Meier estimates, shifted slightly up and to the right; in parentheses: seeds. "
-        "Vertical bars: the last measured step of runs that never got there. Extrapolates: an "
-        f"exact match of {extrapolation.threshold:g} {extrapolation.point}."
-    )
-    drawing.titles(figure, "Share of runs against training steps", caption)
-    return figure
-
-
-def _times(data: Plotted, metric: str, names: Sequence[str]) -> dict[str, list[FirstStep]]:
-    """Return the first steps of the runs of each variant that has some."""
-    cases = data.study.cases[data.study.cases["variant"].isin(names)]
-    values = summary.values_at(data.study, cases, metric).dropna(subset="value")
-    times: dict[str, list[FirstStep]] = {}
-    for name, rows in values.groupby("variant", sort=False):
-        of_runs = cells.values_of(rows["value"].tolist(), rows["bound"].tolist(), "first_step")
-        times[str(name)] = [time for time in of_runs if isinstance(time, FirstStep)]
-    return times
-
-
-def _draw_steps(axes: "Axes", data: Plotted, times: Mapping[str, list[FirstStep]]) -> None:
-    """Draw step curves. Each is shifted up and to the right, so that equal ones do not coincide."""
-    largest = _APART * (len(times) - 1)
-    for row, (name, of_runs) in enumerate(times.items()):
-        estimate = kaplan_meier.reached(tuple(of_runs))
-        # No run has reached it at step 0, unless the estimate says so.
-        steps = pd.Series([0, *estimate.steps])
-        # Shares are scaled, so that none is above 1.
-        shares = pd.Series([0.0, *estimate.shares]) * (1 - largest) + _APART * row
-        shifted = steps + _APART * row * steps.max()
-        style = data.looks.get(data.keys[name])
-        look: dict[str, Any] = dict(color=GRAY, linewidth=0.7, gid=data.keys[name])
-        if style is not None:
-            label = f"{data.labels[data.keys[name]]} ({len(of_runs)})"
-            look = dict(
-                color=style.color, linestyle=style.linestyle, marker=style.marker, label=label
-            )
-        axes.plot(shifted, shares, drawstyle="steps-post", **look)
-        is_censored = steps.isin({time.step for time in of_runs if not time.reached})
-        bars = dict(color=look["color"], markersize=9)
-        axes.plot(shifted[is_censored], shares[is_censored], "|", **bars)
 
 
 def counts(data: Plotted) -> "Figure | None":

@@ -6,7 +6,6 @@ from matplotlib import pyplot
 
 from pe_lab.results import frame, plots
 from pe_lab.results.plots import drawing
-from pe_lab.results.plots.pictures import Options
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def drawn(monkeypatch):
 
     def draw(folder, **options):
         figures.clear()
-        paths = plots.write(frame.read(folder), folder, options=Options(**options))
+        paths = plots.write(frame.read(folder), folder, **options)
         assert paths == [folder / f"{name}.png" for name in figures]
         return dict(figures)
 

@@ -70,7 +70,7 @@ def test_only_what_the_records_have_numbers_for_is_drawn(drawn, tmp_path):
 def test_a_study_with_rates_offsets_and_curves_has_all_pictures(drawn, tmp_path):
     folder = small(tmp_path, rates=("0.001", "0.003"), offsets=(0, 16))
     names = {"exact_match", "position_offset", "training", "learning_rate", "extrapolation"}
-    assert set(drawn(folder)) == names | {"steps_to_solve"}  # the rates are not tuned
+    assert set(drawn(folder)) == names
 
 
 def test_a_picture_without_numbers_is_removed(drawn, tmp_path):
@@ -204,13 +204,6 @@ def test_each_task_has_an_axes_and_a_variant_looks_the_same_in_all(drawn, tmp_pa
     assert [axis.get_title() for axis in (copy, reverse)] == ["copy", "reverse"]
     assert colors(copy) == colors(reverse) == list(styles.PALETTE[:2])
     assert legend(figure) == ["RoPE", "ALiBi", TRAINING, CHANCE]
-
-
-def test_small_panels_have_a_variant_each(drawn, tmp_path):
-    figure = drawn(two_variants(tmp_path), small_panels=True)["exact_match"]
-    titles = ["RoPE (1/3 solved)", "ALiBi (0/2 solved)"]
-    assert [" ".join(axis.get_title().split()) for axis in panels(figure)] == titles
-    assert [len(medians(axis)) for axis in panels(figure)] == [1, 1]
 
 
 def test_an_evaluation_override_is_a_line_of_its_own(drawn, tmp_path):
@@ -371,130 +364,3 @@ def test_a_notebook_keeps_its_backend_and_all_else_needs_no_screen(before, after
         assert after in matplotlib.get_backend().lower()
     finally:
         matplotlib.use("Agg")
-
-
-@pytest.mark.slow
-def test_the_share_of_solved_runs_is_a_step_curve_over_training_steps(drawn, tmp_path):
-    """All four seeds of RoPE are solved at 800, and none of a task that nothing learns."""
-    folder = small(tmp_path, encodings=("rope", "alibi"), seeds=4, tasks=("copy", "sort"))
-    figure = drawn(folder)["steps_to_solve"]
-    axes = panels(figure)
-    titles = [axis.get_title() for axis in axes]
-    words = ("solved", "extrapolates")
-    assert titles == [f"{task}: {title}" for task in ("copy", "sort") for title in words]
-    solved, _, unsolved, _ = [axis.lines for axis in axes]
-    steps, shares = xy(solved[0])
-    assert steps == [0, 800]
-    assert shares == pytest.approx([0, 0.994])  # the other line is shifted by 0.006
-    assert [line.get_drawstyle() for line in (solved[0], solved[2])] == ["steps-post"] * 2
-    bars = [line for line in unsolved if line.get_marker() == "|"]
-    assert [len(xy(line)[0]) for line in bars] == [1, 1]
-    assert [len(xy(line)[0]) for line in solved if line.get_marker() == "|"] == [0, 0]
-    assert legend(figure) == ["RoPE (4)", "ALiBi (4)"]
-    assert "an exact match of 0.9 at 2× the training length." in caption(figure)
-
-
-def tuned_study(folder, worst=0.4):
-    """RoPE: the best rate in the middle. ALiBi: at the edge, and a rate with a run that diverged."""
-    entries = []
-    losses = {"rope": (worst, 0.1, 0.2), "alibi": (None, 0.3, 0.2)}
-    for name, of_rates in losses.items():
-        for rate, loss in zip(("0.001", "0.003", "0.01"), of_rates, strict=True):
-            # Of RoPE's rates, only the first two solve the training lengths.
-            exact = 0.5 if (name, rate) == ("rope", "0.01") else 1.0
-            status = "diverged" if loss is None else "finished"
-            made = record(f"{name}{rate}", test={4: exact}, validation={4: exact}, status=status)
-            if loss is not None:
-                row = record_rows.row("validation", 4, 0, NLL, loss, 100)
-                made["rows"].append(row)
-            entries.append((point(name, 0, **{"train.learning_rate": rate}), made))
-    return write_study(folder, *entries, analysis={"tuned": ["train.learning_rate"]})
-
-
-def test_a_tuning_is_a_line_a_variant_with_its_choice_ties_and_edges(drawn, tmp_path):
-    figure = drawn(tuned_study(tmp_path))["tuning"]
-    (axis,) = panels(figure)
-    lines = [xy(line) for line in axis.lines if line.get_linestyle() == "-"]
-    assert lines == [([0.001, 0.003, 0.01], [0.4, 0.1, 0.2]), ([0.003, 0.01], [0.3, 0.2])]
-    rings = [line for line in axis.lines if line.get_markersize() == 10]
-    shown = [(xy(ring), ring.get_marker()) for ring in rings]
-    assert shown == [(([0.003], [0.1]), "o"), (([0.01], [0.2]), "D")]  # a diamond is at an edge
-    hollow = [line for line in axis.lines if line.get_markerfacecolor() == "white"]
-    assert [xy(line) for line in hollow] == [([0.01], [0.2])]
-    assert legend(figure) == ["RoPE", "ALiBi", "chosen", "chosen, at an edge"]
-    assert axis.get_xlabel() == "learning rate"
-
-
-def test_a_tuning_compares_the_same_seeds_and_leaves_out_variants_without_one(drawn, tmp_path):
-    """ALiBi has another seed at each rate. RoPE has one seed at both and a second at one of them."""
-    entries = []
-    seeds = {"rope": ((0, 0.4), (0, 0.1)), "alibi": ((0, 0.3), (1, 0.2))}
-    for name, of_rates in seeds.items():
-        for rate, (seed, loss) in zip(("0.001", "0.003"), of_rates, strict=True):
-            entries.append(_tuned(name, rate, seed, loss))
-    entries.append(_tuned("rope", "0.003", 1, 9.0))
-    folder = write_study(tmp_path, *entries, analysis={"tuned": ["train.learning_rate"]})
-    figure = drawn(folder)["tuning"]
-    (axis,) = panels(figure)
-    lines = [xy(line) for line in axis.lines if line.get_linestyle() == "-"]
-    assert lines == [([0.001, 0.003], [0.4, 0.1])]
-    assert "Left out: 1 without such a seed." in caption(figure)
-
-
-def _tuned(name, rate, seed, loss):
-    made = record(f"{name}{rate}{seed}", seed, test={4: 1.0}, validation={4: 1.0})
-    made["rows"].append(record_rows.row("validation", 4, 0, NLL, loss, 100))
-    return point(name, seed, **{"train.learning_rate": rate}), made
-
-
-def test_the_marks_of_a_tuning_are_those_of_its_legend(drawn, tmp_path):
-    """No seed solves the training lengths: hollow marks would mean a tie here."""
-    entries = []
-    for rate, loss in (("0.001", 0.4), ("0.003", 0.1)):
-        labels, made = _tuned("rope", rate, 0, loss)
-        for row in made["rows"]:
-            row["value"] = min(row["value"], 0.5)
-        entries.append((labels, made))
-    folder = write_study(tmp_path, *entries, analysis={"tuned": ["train.learning_rate"]})
-    figure = drawn(folder)["tuning"]
-    handle = figure.legends[0].legend_handles[0]
-    (axis,) = panels(figure)
-    (mark,) = [line for line in axis.lines if line.get_marker() == handle.get_marker()]
-    assert handle.get_markerfacecolor() == mark.get_markerfacecolor() != "white"
-
-
-def test_no_mark_of_steps_to_solve_is_below_zero_or_above_one(drawn, tmp_path):
-    """Lines with equal shares are apart nevertheless."""
-    entries = []
-    for name in ("rope", "alibi", "t5_bias"):
-        for seed in range(2):
-            made = record(f"{name}{seed}", seed, test={4: 1.0}, validation={4: 1.0})
-            value = 1.0 if seed else 0.0
-            made["curve"] = [curve_point(0, 0.0), curve_point(100, value), curve_point(200, 1.0)]
-            entries.append((point(name, seed), made))
-    axis, _ = panels(drawn(write_study(tmp_path, *entries))["steps_to_solve"])
-    lines = [xy(line) for line in axis.lines if len(xy(line)[0]) > 1]
-    steps = [step for of_steps, _ in lines for step in of_steps]
-    shares = [share for _, of_shares in lines for share in of_shares]
-    assert len(lines) == 3
-    assert (min(steps), min(shares)) == (0, 0)
-    assert max(shares) == pytest.approx(1)
-    assert len(set(shares[::3])) == 3
-
-
-def curve_point(step, value):
-    exact_match = {"4": value, "8": value}
-    return {"step": step, "loss": None, "exact_match": exact_match, "scale_ratio": []}
-
-
-def test_a_loss_of_zero_has_a_place_on_the_log_axis(drawn, tmp_path):
-    (axis,) = panels(drawn(tuned_study(tmp_path, worst=0.0))["tuning"])
-    assert axis.get_yscale() == "log"
-    assert xy(axis.lines[0]) == ([0.001, 0.003, 0.01], [1e-8, 0.1, 0.2])
-
-
-@pytest.mark.parametrize(("worst", "scale"), [(0.9, "linear"), (1.1, "log")])
-def test_losses_over_more_than_a_decade_have_a_log_axis(drawn, tmp_path, worst, scale):
-    """Within a decade, a log axis would have no tick labels."""
-    (axis,) = panels(drawn(tuned_study(tmp_path, worst))["tuning"])
-    assert axis.get_yscale() == scale

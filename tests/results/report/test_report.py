@@ -118,7 +118,7 @@ def test_nothing_in_it_comes_from_elsewhere(tmp_path):
     text = report.write(frame.read(small(tmp_path)), tmp_path).read_text(encoding="utf-8")
     ours = re.sub(r'<script type="module">.*?</script>', "", text, flags=re.DOTALL)
     ours, num_images = re.subn(r'src="data:image/svg\+xml;base64,[\w+/=]+"', "", ours)
-    assert num_images == 3  # training, steps to solve, extrapolation
+    assert num_images == 2  # training, extrapolation
     assert len(ours) < 100_000  # Vega and the images are out of it
     assert "default-src 'none'" in ours  # whatever it says, the browser fetches nothing
     assert not re.search(r"(src|href)=\"?[^#\" ]|url\(|@import", ours)
@@ -332,8 +332,6 @@ def test_a_tuned_study_with_attributes_has_the_pictures_of_both(tmp_path):
     ]
     assert titles == [
         "Validation exact match during training",
-        "Share of runs against training steps",
-        "Validation loss against the tuned setting",
         "Exact match against learning rate",
         "Runs that solve the training lengths and that extrapolate",
         "Exact match against number of ones",
