@@ -54,7 +54,11 @@ def read(folder: str | Path) -> Study:
         measured_curves=rows.curves(),
         measured_attributes=rows.attributes(),
         measured_chance=rows.chance(),
-        overrides={code: {"label": label, **rows.axes_of[label]} for label, code in rows.codes()},
+        overrides={
+            code: {"label": label, **rows.axes_of[label]}
+            for label, code in rows.evaluations.items()
+            if code
+        },
         missing=len(run_ids - recorded) + file.later_runs,
     )
     _check(study)

@@ -2,16 +2,15 @@
 
 import json
 import math
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.metrics.base import LengthMetric, Limit, MeasuredMetric, MeasuredRun, RunMetric, Value
 from pe_lab.results import statistics
+from pe_lab.results.columns import Codes, Columns
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.runs import first_steps, record_rows, validation
 from pe_lab.runs.analysis_spec import Extrapolation
@@ -39,44 +38,6 @@ _FACTS = [
 ]
 
 
-class _Codes(dict[str, int]):
-    """The codes of words, from 0, in the order of their first use."""
-
-    def __missing__(self, word: str) -> int:
-        self[word] = code = len(self)
-        return code
-
-
-class _Columns:
-    """Columns that grow by rows. Words are kept as codes, so a row takes about 40 bytes."""
-
-    def __init__(self, **kinds: str) -> None:
-        """Args: the kind of each column: "i" whole numbers, "d" numbers, or "w" words."""
-        self.kinds = kinds
-        self.codes = {name: _Codes() for name, kind in kinds.items() if kind == "w"}
-        stored = {name: "i" if kind == "w" else kind for name, kind in kinds.items()}
-        self.columns = {name: array(kind) for name, kind in stored.items()}
-
-    def add(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Add rows. All rows of a record at once take a fifth of the time."""
-        if rows:
-            for name, values in zip(self.kinds, zip(*rows, strict=True), strict=True):
-                codes = self.codes.get(name)
-                of_column = values if codes is None else map(codes.__getitem__, values)
-                self.columns[name].extend(of_column)
-
-    def frame(self) -> pd.DataFrame:
-        frame = {}
-        for name, kind in self.kinds.items():
-            values = np.frombuffer(self.columns[name], dtype=np.intc if kind != "d" else float)
-            if kind == "w":
-                words = pd.Index(list(self.codes[name]), dtype="str")
-                frame[name] = pd.Categorical.from_codes(values, words)
-            else:
-                frame[name] = values.astype(float if kind == "d" else int)
-        return pd.DataFrame(frame)
-
-
 class RunRows:
     """The rows of a study, collected from one record after the other.
 
@@ -89,15 +50,15 @@ class RunRows:
     def __init__(self, extrapolation: Extrapolation) -> None:
         self.extrapolation = extrapolation
         self.configs: dict[str, JsonObject] = {}
-        self.evaluations = _Codes({"": 0})
+        self.evaluations = Codes({"": 0})
         self.axes_of: dict[str, dict[str, str]] = {}
         self._runs: list[dict[str, Any]] = []
         self._reveals: dict[int, dict[int, bool]] = {}  # by run and evaluation
         self._shared: dict[str, Any] = {}
         point = dict(run="i", split="w", length="i", offset="i", evaluation="i")
-        self._numbers = _Columns(**point, metric="w", value="d", bound="w", reason="w")
-        self._curves = _Columns(run="i", step="i", split="w", length="i", metric="w", value="d")
-        self._chance = _Columns(run="i", task_label="w", length="i", metric="w", value="d")
+        self._numbers = Columns(**point, metric="w", value="d", bound="w", reason="w")
+        self._curves = Columns(run="i", step="i", split="w", length="i", metric="w", value="d")
+        self._chance = Columns(run="i", task_label="w", length="i", metric="w", value="d")
         self._attributes: list[tuple[Any, ...]] = []
 
     def add(self, record: Record) -> None:
@@ -275,10 +236,6 @@ class RunRows:
         names = ["run", "split", "length", "offset", "override", "attribute", "attribute_label"]
         names += ["attribute_value", "count", "successes", "value", "low", "high"]
         return pd.DataFrame(self._attributes, columns=names)
-
-    def codes(self) -> Iterator[tuple[str, int]]:
-        """Yield the label and the code of each evaluation override."""
-        yield from ((name, code) for name, code in self.evaluations.items() if code)
 
     def overrides_of(self, runs: Iterable[int]) -> list[str]:
         """Return the labels of the overrides that some runs were evaluated with."""

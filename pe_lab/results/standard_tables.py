@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 from pe_lab.metrics.auc import AREA_TO
 from pe_lab.results import (
-    comparable,
+    chance,
     compare,
     declared_tables,
     metrics,
     notes,
     selection,
+    signs,
     statistics,
 )
 from pe_lab.results import summary as summaries
@@ -50,12 +51,7 @@ def center(study: Study) -> str:
 
 def name(study: Study, variant: str) -> Cell:
     """The name of a variant, with the signs that apply at the point of extrapolation."""
-    parts = [variant]
-    if study.by_name[variant]["reveals_target_length"]:
-        parts.append(notes.REVEALS)
-    if comparable.saw_positions(study, variant, study.spec.extrapolation.point):
-        parts.append(notes.SEEN)
-    return Cell(" ".join(parts))
+    return Cell(" ".join([variant, *signs.of_name(study, variant)]))
 
 
 def by_length(study: Study, metric: str, show: str, offset: int = 0) -> Table:
@@ -236,13 +232,14 @@ def _beyond_training(study: Study, variant: str, length: int, cell: Cell) -> Cel
 
 def _chance_levels(study: Study, metric: str, num_counts: int) -> list[list[Cell]]:
     rows = []
-    for task, short_label in study.tasks.items():
+    levels, tasks = chance.levels(study), chance.tasks(study)
+    for task, short_label in tasks.items():
         text = "chance level"
-        if len(study.tasks) > 1:
+        if len(tasks) > 1:
             text += f" of {short_label}"
         row = [Cell(f"{text} (sees no prompt)"), *[Cell()] * num_counts]
         for length in study.lengths:
-            level = study.chance_level(length, metric, task)
+            level = levels.get((task, length, metric))
             row.append(Cell(number(level), level))
         rows.append(row)
     return rows

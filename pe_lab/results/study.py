@@ -23,18 +23,9 @@ from pe_lab.runs.analysis_spec import AnalysisSpec
 EVALUATED_WITH = "evaluated with"  # the dimension of evaluation overrides
 RUN_COLUMNS = ["task", "seed", "data_seed", "status", "solved", "chosen", "max_length"]
 COST_COLUMNS = [
-    "steps",
-    "steps_to_solve",
-    "steps_to_extrapolate",
-    "measured_to",
-    "train_flops",
-    "parameters",
-    "max_position",
-    "reveals_target_length",
-    "length_name",
-    "validation_loss",
-    "commit",
-    "error",
+    *("steps", "steps_to_solve", "steps_to_extrapolate", "measured_to", "train_flops"),
+    *("parameters", "max_position", "reveals_target_length", "length_name", "validation_loss"),
+    *("commit", "error"),
 ]
 
 
@@ -291,13 +282,6 @@ class Study:
         return metrics.BITS if self.has_text else "exact_match"
 
     @cached_property
-    def tasks(self) -> dict[str, str]:
-        """The tasks of finished runs with all of their arguments, and the labels of the study."""
-        finished = self._trained[self._trained["status"] == "finished"]
-        # The last label of a task counts, and the first run decides the order.
-        return dict(zip(finished["task_label"], finished["task"], strict=True))
-
-    @cached_property
     def num_tokens(self) -> dict[str, dict[int, int]]:
         """Tokens of an example by length, from all records with the same input.
 
@@ -312,18 +296,3 @@ class Study:
                 length = row["max_length"]
                 num_tokens[length] = min(number, num_tokens.get(length, number))
         return by_input
-
-    def chance_level(
-        self, length: int, metric: str = "exact_match", task: str | None = None
-    ) -> float | None:
-        """Return the chance level of a task at a length; `task=None`: the highest of all tasks."""
-        return self._chance.get((task, length, metric))
-
-    @cached_property
-    def _chance(self) -> dict[tuple[str | None, int, str], float]:
-        runs = self._trained.loc[self._trained["status"] == "finished", "run"].unique()
-        levels = self.measured_chance[self.measured_chance["run"].isin(runs)]
-        highest = levels.groupby(["task_label", "length", "metric"])["value"].max()
-        of_all = levels.groupby(["length", "metric"])["value"].max()
-        by_task = {(task, length, metric): v for (task, length, metric), v in highest.items()}
-        return by_task | {(None, length, metric): v for (length, metric), v in of_all.items()}

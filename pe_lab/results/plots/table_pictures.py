@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pe_lab.metrics.base import Limit, Value
-from pe_lab.results import cells, declared_tables, metrics, notes, summary
-from pe_lab.results.declared_tables import Grid
+from pe_lab.results import cells, declared_tables, metrics, notes, summary, table_grids
 from pe_lab.results.formats import DASH, number
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.plots.heat_map import heat_map
@@ -21,6 +20,7 @@ from pe_lab.results.plots.lines import lines
 from pe_lab.results.plots.plotted import MOST_LINES, REVEALS, Plotted
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.summary import Key, as_numbers
+from pe_lab.results.table_grids import TableGrid
 from pe_lab.runs.analysis_spec import SEPARATOR, TableSpec
 from pe_lab.runs.first_steps import FirstStep
 
@@ -56,14 +56,14 @@ def table(data: Plotted, spec: TableSpec) -> "Figure | None":
     is_count = metrics.BY_NAME[spec.metric.name].style == "count"
     if spec.measures or is_count:
         return None
-    grids = declared_tables.grids(data.with_grids, spec)
+    grids = table_grids.grids(data.with_grids, spec)
     parts = [grid for grid in grids if grid.values["value"].notna().any()]
     if not parts:
         return None
     can_be_map = len(spec.columns) == 1 and _is_share(spec)  # a map has colors from 0 to 1
     fewest_columns = min(len(grid.columns) for grid in parts)
     num_rows = [len(grid.rows) for grid in parts]
-    if declared_tables.is_grid(data.with_grids, spec):
+    if table_grids.is_grid(data.with_grids, spec):
         # Rows and columns are the two axes of the grid.
         has_rows = max(num_rows) >= 2 and len(spec.rows) == 1
         is_clear = can_be_map and has_rows and len(parts) <= _MOST_MAPS
@@ -75,7 +75,7 @@ def table(data: Plotted, spec: TableSpec) -> "Figure | None":
     return None
 
 
-def _numbers(grid: Grid) -> list[float] | None:
+def _numbers(grid: TableGrid) -> list[float] | None:
     """Return the columns if they are enough numbers for a line."""
     # A column of two dimensions is no number.
     labels = [column[0] for column in grid.columns if len(column) == 1]
@@ -91,7 +91,7 @@ def _is_share(spec: TableSpec) -> bool:
     return name in ("in_distribution", "trained_length", "retention", "auc", "log_auc")
 
 
-def _lines(data: Plotted, spec: TableSpec, parts: Sequence[Grid]) -> "Figure":
+def _lines(data: Plotted, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figure":
     figure, grid_of_axes = _figure(spec, parts, columns=2, height=2.2)
     metric = metrics.BY_NAME[spec.metric.name]
     looks = _looks(data, parts)
@@ -161,7 +161,7 @@ def _place(
 
 
 def _points(
-    spec: TableSpec, grid: Grid, names: dict[Key, str], places: dict[Key, float]
+    spec: TableSpec, grid: TableGrid, names: dict[Key, str], places: dict[Key, float]
 ) -> pd.DataFrame:
     """Return the values of single runs, with the name of their line and their place on it."""
     style = metrics.BY_NAME[spec.metric.name].style
@@ -176,7 +176,7 @@ def _points(
     ).sort_values("x", kind="stable")
 
 
-def _center(grid: Grid, row: Key, column: Key) -> int | float | None:
+def _center(grid: TableGrid, row: Key, column: Key) -> int | float | None:
     """Return the number that the table shows. For a table of every seed, it is their median."""
     cell = grid.at(row, column)
     if grid.spec.metric.show != "seeds":
@@ -206,7 +206,7 @@ def _height(value: Value) -> int | float:
     return value
 
 
-def _looks(data: Plotted, parts: Sequence[Grid]) -> dict[str, Style]:
+def _looks(data: Plotted, parts: Sequence[TableGrid]) -> dict[str, Style]:
     """Return the styles of the rows. Rows that are variants have the styles of the variants."""
     rows = [[_text(row) for row in grid.rows] for grid in parts]
     if set(itertools.chain(*rows)) <= data.looks.keys():
@@ -214,7 +214,7 @@ def _looks(data: Plotted, parts: Sequence[Grid]) -> dict[str, Style]:
     return styles.assign([of_part[:MOST_LINES] for of_part in rows])
 
 
-def _maps(data: Plotted, spec: TableSpec, parts: Sequence[Grid]) -> "Figure":
+def _maps(data: Plotted, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figure":
     most_rows = max(len(grid.rows) for grid in parts)
     most_columns = max(len(grid.columns) for grid in parts)
     columns = 2 if most_columns <= 6 else 1
@@ -224,7 +224,7 @@ def _maps(data: Plotted, spec: TableSpec, parts: Sequence[Grid]) -> "Figure":
     figure, grid_of_axes = _figure(
         spec, parts, columns=columns, height=height, sharey=has_same_rows
     )
-    is_grid = declared_tables.is_grid(data.with_grids, spec)
+    is_grid = table_grids.is_grid(data.with_grids, spec)
     texts = []
     for index, (axes, grid) in enumerate(zip(grid_of_axes, parts, strict=True)):
         if is_grid:
@@ -257,7 +257,7 @@ def _maps(data: Plotted, spec: TableSpec, parts: Sequence[Grid]) -> "Figure":
     return figure
 
 
-def _shown(grid: Grid, row: Key, column: Key) -> str:
+def _shown(grid: TableGrid, row: Key, column: Key) -> str:
     """Return the number of a field with its signs, without its interval."""
     value = _center(grid, row, column)
     if value is None:
@@ -267,7 +267,7 @@ def _shown(grid: Grid, row: Key, column: Key) -> str:
 
 
 def _figure(
-    spec: TableSpec, parts: Sequence[Grid], *, columns: int, height: float, sharey: bool = True
+    spec: TableSpec, parts: Sequence[TableGrid], *, columns: int, height: float, sharey: bool = True
 ) -> "tuple[Figure, list[Axes]]":
     figure, grid = drawing.grid(len(parts), columns=columns, height=height, sharey=sharey)
     for axes, part in zip(grid, parts, strict=True):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pe_lab.metrics.base import LengthMetric
-from pe_lab.results import comparable, compare, metrics, selection, statistics, summary
+from pe_lab.results import chance, comparable, compare, metrics, selection, statistics, summary
 from pe_lab.results.compare import Counts
 from pe_lab.results.notes import EDGE, SEEN
 from pe_lab.results.plots import plotted as plotted_study
@@ -171,13 +171,12 @@ def _chance(study: Study) -> dict[str, list[float | None]]:
     """Return the chance level of exact match at each length, by task."""
     first = study.cases.drop_duplicates("task")
     task_labels = dict(zip(first["task"], first["task_label"], strict=True))
-    levels = {}
+    levels = chance.levels(study)
+    by_task = {}
     for task in dict.fromkeys(study.variants["task_name"]):
-        levels[task] = [
-            study.chance_level(length, "exact_match", task_labels.get(task))
-            for length in study.lengths
-        ]
-    return levels
+        points = [(task_labels.get(task, ""), n, "exact_match") for n in study.lengths]
+        by_task[task] = [levels.get(point) for point in points]
+    return by_task
 
 
 def counts(study: Study) -> dict[str, int]:
