@@ -80,7 +80,9 @@ class Group:
     candidates: Rows | None = None
 
 
-def values_of(numbers: Sequence[float], bounds: Sequence[Any], style: str) -> list[Value | None]:
+def values_of(
+    numbers: Sequence[int | float], bounds: Sequence[Any], style: str
+) -> list[Value | None]:
     """Return the values that a frame has as numbers with bounds; None for NaN."""
     values: list[Value | None] = []
     for number_of_run, bound in zip(numbers, bounds, strict=True):

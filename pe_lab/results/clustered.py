@@ -6,16 +6,14 @@ their number divided by the design effect, which is the variance of the share be
 to that of independent runs (Kish 1965, "Survey Sampling", section 8.2).
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from pe_lab.results import statistics
 from pe_lab.results.statistics import Interval
-
-_QUANTILE = 1.959963984540054  # of the normal distribution, for 95 %
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,9 @@ def share(successes: ArrayLike, runs: ArrayLike) -> Share | None:
     if not len(n):
         return None
     p = k.sum() / n.sum()
-    interval = _wilson(p, _effective_runs(k, n, p))
+    effective = _effective_runs(k, n, p)
+    interval = statistics.wilson(p * effective, effective)
+    assert interval is not None  # there are runs
     return Share(int(k.sum()), int(n.sum()), interval)
 
 
@@ -56,11 +56,3 @@ def _effective_runs(k: Float[np.ndarray, "s"], n: Float[np.ndarray, "s"], p: flo
     between = num_seeds / (num_seeds - 1) * ((k - p * n) ** 2).sum() / total**2
     design_effect = between / (p * (1 - p) / total)
     return float(np.clip(total / design_effect, num_seeds, total)) if between else float(total)
-
-
-def _wilson(p: float, n: float) -> Interval:
-    """Return Wilson's interval of a share p of n runs, of which n need not be a whole number."""
-    square = _QUANTILE**2 / n
-    middle = (p + square / 2) / (1 + square)
-    half = _QUANTILE / (1 + square) * math.sqrt(p * (1 - p) / n + square / (4 * n))
-    return Interval(max(0.0, middle - half), min(1.0, middle + half), "wilson")

@@ -33,6 +33,7 @@ def read(folder: str | Path) -> Study:
     file = study_files.read(folder)
     spec = read_analysis_spec.from_dict(file.analysis)
     run_ids = {run_id for _, run_id in file.entries}
+    # A folder may have records of runs that a smaller config no longer names.
     rows = RunRows(spec.extrapolation)
     recorded = set()
     for record in records.each(folder):
@@ -97,18 +98,22 @@ def _variants(
     trained = entries.drop_duplicates("variant").set_index("variant")[[*axes]]
     axes_of = rows.axes_of
     grid_axes = list(dict.fromkeys(axis for of_label in axes_of.values() for axis in of_label))
-    evaluations = dict(list(cases.groupby("variant", sort=False)["run"]))
+    of_variants = dict(list(cases.groupby("variant", sort=False)))
     listed = []
     parts = [cases.assign(evaluation=0, chosen=True)]
     for name, labels in trained.iterrows():
         empty = dict.fromkeys((EVALUATED_WITH, *grid_axes), "")
         row = {"variant": name, **labels, **empty, "override": "", "grid": ()}
         listed.append(row)
-        for label in rows.overrides_of(evaluations.get(name, ())):
+        if name not in of_variants:
+            continue  # none of its runs has a record, so that nothing says how they are evaluated
+        of_variant = of_variants[name]
+        # An override has variants and cases of its own. Tables then treat it like any variant, and
+        # its cases read the same records by another code of the evaluation.
+        for label in rows.overrides_of(of_variant["run"]):
             full_name = f"{name}, {EVALUATED_WITH} {label}"
             more = {EVALUATED_WITH: label, "override": label, "grid": tuple(axes_of[label])}
             listed.append({**row, **axes_of[label], **more, "variant": full_name})
-            of_variant = cases[cases["variant"] == name]
             of_override = of_variant.assign(
                 variant=full_name,
                 evaluation=rows.evaluations[label],

@@ -69,6 +69,7 @@ class RunRows:
                 self._add_override(run, row["override"])
         numbers: list[tuple[Any, ...]] = []
         rows = record_rows.preferred_rows(record)
+        # A metric of a run reads the tests of one evaluation: as trained, or with one override.
         tests: dict[int, dict[tuple[int, int, str], RecordRow]] = {0: {}}
         for row in rows:
             evaluation = 0

@@ -56,7 +56,9 @@ def choose(study: Study, axes: Sequence[str] | None = None, rule: Rule = mean_lo
     for key, group in groups.items():
         compared = with_shared_seeds([cases_of[name] for name in group])
         as_trained = key[: len(others)]
+        # Variants as trained come before their overrides, so that `best_of` has their choice.
         if not study.by_name[group[0]]["override"]:
+            # Without any loss, a setting with a run that trained comes before one that failed.
             ranks = [(rule(cases), not _trained(cases)) for cases in compared]
             best = group[ranks.index(min(ranks))]
             best_of[as_trained] = [study.by_name[best][axis] for axis in tuned]
@@ -121,6 +123,7 @@ def _chosen(
     order = order.sort_values(["place", "order"], kind="stable").drop(columns="place")
     solved = order[order["is_chosen"]].set_index("variant")["solved"]
     order["is_tied"] = order["solved"] == order["variant"].map(solved).fillna(0)
+    # By place and not by run: a run that two settings share is a case of each of them.
     of_candidates = study.cases.iloc[[number for _, _, number in candidates]]
     of_candidates = of_candidates.assign(
         variant=[renamed[best] for best, _, _ in candidates],

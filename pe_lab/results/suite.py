@@ -134,6 +134,7 @@ def _united(parts: Sequence[Study], missing: int) -> Study:
     cases, measured = [], []
     first_run = 0
     for part in parts:
+        # Every study counts its runs from 0, and cases find their numbers by this count.
         cases.append(part.cases.assign(run=part.cases["run"] + first_run))
         measured.append(part.measured.assign(run=part.measured["run"] + first_run))
         first_run += 1 + max(part.measured["run"], default=0)

@@ -128,6 +128,7 @@ def _cells(
     """Return the cells of a metric at one length and offset, with their signs, and the values."""
     dimensions = [*spec.rows, *spec.columns]
     labels = points[list(dict.fromkeys(["variant", *dimensions]))]
+    # Labels of a point replace those of its cases: an override's case has those of its training.
     repeated = [axis for axis in dimensions if axis in study.cases and axis != "variant"]
     cases = study.cases.drop(columns=repeated).merge(labels, on="variant")
     result = summary.of_metric(study, cases, metric, dimensions)
@@ -170,6 +171,7 @@ def _points(study: Study, spec: TableSpec) -> pd.DataFrame:
     labels = [d for d in dimensions if d in variants and d not in ("length", "offset")]
     points = variants[list(dict.fromkeys(labels))].assign(variant=variants.index)
     if EVALUATED_WITH in points:
+        # "" would be a heading without a word.
         points[EVALUATED_WITH] = points[EVALUATED_WITH].replace("", AS_TRAINED)
     for axis in itertools.chain(*study.grids):
         if axis in dimensions:
