@@ -225,7 +225,13 @@ def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_le
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("encoding", ["fox", {"name": "dape", "inner": "alibi", "kernel_size": 3}])
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        *("fox", "path", "selective_rope", "grape_ap"),
+        {"name": "dape", "inner": "alibi", "kernel_size": 3},
+    ],
+)
 def test_what_sums_over_tokens_between_packs_no_examples_apart_with_a_sink_token(encoding):
     packed = dict(layout__examples_per_context=2, model__sink_token=True)
     with pytest.raises(
