@@ -35,7 +35,7 @@ FAMILIES = {
     "modular_arithmetic modular_arithmetic_brackets multiplication polynomial solve_equation "
     "subtraction",
     "Formal languages": "dyck regular stack_manipulation",
-    "Grids": "add_above copy_grid minesweeper",
+    "Grids": "add_above copy_grid copy_page minesweeper",
     "Text": "aligned_text language_model scan",
     "Mixtures": "mixture",
 }

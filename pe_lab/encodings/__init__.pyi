@@ -24,6 +24,7 @@ from pe_lab.encodings.learnable_fourier import LearnableFourier as LearnableFour
 from pe_lab.encodings.learned import Learned as Learned
 from pe_lab.encodings.log_cpb import LogCPB as LogCPB
 from pe_lab.encodings.mixed_rope import MixedRoPE as MixedRoPE
+from pe_lab.encodings.mrope import MRoPE as MRoPE
 from pe_lab.encodings.multi_sine import MultiSine as MultiSine
 from pe_lab.encodings.music_transformer import MusicTransformer as MusicTransformer
 from pe_lab.encodings.nope import NoPE as NoPE

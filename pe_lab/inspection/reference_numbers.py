@@ -3,7 +3,8 @@
 The file is a NumPy archive (.npz) of float32 arrays. Every framework can read it, it keeps each
 number exactly, and it needs a quarter of the space of JSON. Its names are:
 
-    inputs/positions            [L]; positions_2 [L, 2] for encodings that read two axes
+    inputs/positions            [L]; positions_2 [L, 2] and positions_3 [L, 3] for encodings that
+                                read two and three axes
     inputs/x                    [L, D], the inputs of the layer
     inputs/queries keys values  [L, H, Dh], before the encoding
     LABEL/arguments             the constructor's arguments, as JSON
@@ -77,6 +78,7 @@ def inputs() -> Arrays:
     return {
         "positions": positions,
         "positions_2": np.stack([positions, positions // 3], axis=-1),
+        "positions_3": np.stack([positions, positions // 3, positions // 2], axis=-1),
         "x": normal((length, WIDTH)).astype(np.float32),
         "queries": normal(heads).astype(np.float32),
         "keys": normal(heads).astype(np.float32),
@@ -143,7 +145,8 @@ def outputs(encoding: Encoding, given: Mapping[str, np.ndarray]) -> Arrays:
     The parts of attention are those of pe_lab.model.attention.attend, in the same order; a test
     compares the two.
     """
-    name = "positions" if encoding.requirements.num_axes == 1 else "positions_2"
+    num_axes = encoding.requirements.num_axes
+    name = "positions" if num_axes == 1 else f"positions_{num_axes}"
     positions = jnp.asarray(given[name])[None]
     x = jnp.asarray(given["x"])[None]
     if isinstance(encoding, InputEncoding):

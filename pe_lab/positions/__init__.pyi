@@ -8,6 +8,7 @@ from pe_lab.positions.coupled import Coupled as Coupled
 from pe_lab.positions.grid import Grid as Grid
 from pe_lab.positions.holes import Holes as Holes
 from pe_lab.positions.left_padded import LeftPadded as LeftPadded
+from pe_lab.positions.multimodal import Multimodal as Multimodal
 from pe_lab.positions.normalized import Normalized as Normalized
 from pe_lab.positions.packed import Packed as Packed
 from pe_lab.positions.pose import PoSE as PoSE

@@ -21,6 +21,8 @@ class Family:
         a window.
       local_base: rope_theta of layers with a window, which then have no scaling; None: all layers
         have the same rotary embedding.
+      scaled: without parameters the code scales, so that a config must have them.
+      sections: order of the pairs of time, height and width, of a model of text and images.
     """
 
     layout: Literal["half", "interleaved"] = "half"
@@ -29,6 +31,8 @@ class Family:
     nope: Literal["none", "interval", "full"] = "none"
     pattern: int | None = None
     local_base: float | None = None
+    scaled: bool = False
+    sections: Literal["chunked", "interleaved"] | None = None
 
 
 def _families(names: str, *values: Any, **fields: Any) -> dict[str, Family]:
@@ -40,7 +44,7 @@ FAMILIES: dict[str, Family] = {
     **_families("gemma gemma2 olmo olmo2"),
     **_families("mixtral", base=1e6),
     **_families("minimax_m2", base=5e6),
-    **_families("gpt_oss", base=150_000.0),
+    **_families("gpt_oss", base=150_000.0, scaled=True),
     **_families("phi persimmon nemotron", fraction=0.5),
     **_families("gpt_neox stablelm", fraction=0.25),
     **_families("gptj deepseek_v2 deepseek_v3", "interleaved"),
@@ -52,5 +56,8 @@ FAMILIES: dict[str, Family] = {
     **_families("smollm3", base=2e6, nope="interval"),
     **_families("llama4_text", "interleaved", 500_000.0, nope="interval"),
     **_families("gemma3_text", base=1e6, pattern=6, local_base=10_000.0),
+    **_families("qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text", base=1e6, sections="chunked"),
+    **_families("qwen3_vl_text", base=500_000.0, sections="interleaved"),
+    **_families("qwen3_5_text", fraction=0.25, sections="interleaved"),
     **_families("olmo3", base=500_000.0, pattern=4, local_base=500_000.0),
 }

@@ -33,6 +33,7 @@ _WORDS: tuple[str, ...] = (
 _BASES = ("rope_theta", "rotary_emb_base")
 _FRACTIONS = ("partial_rotary_factor", "rotary_pct")
 _PARAMETERS = ("rope_parameters", "rope_scaling")
+_LAYOUTS = {"rope": "interleaved", "mrope": "half"}  # the defaults of the encodings
 _TEMPERATURE = {"attn_scale": "rate", "floor_scale": "start"}  # key -> argument
 _KNOWN: tuple[str, ...] = (
     *(*_BASES, *_FRACTIONS, *_PARAMETERS, *_TEMPERATURE, "attn_temperature_tuning"),
@@ -60,9 +61,7 @@ def read(config: Mapping[str, Any]) -> tuple[Spec, ...]:
     if name not in FAMILIES:
         raise unknown("The list of families of models", name, FAMILIES)
     family = FAMILIES[name]
-    for key in model:
-        if _is_about_positions(key) and key not in _KNOWN:
-            raise unknown("What is known of configs", key, _KNOWN)
+    _check_keys(model, name, family)
     labels = _labels(model, family)
     by_label = _parameters(model, family, labels)
     layout = family.layout
@@ -75,10 +74,12 @@ def read(config: Mapping[str, Any]) -> tuple[Spec, ...]:
         if parameters is None:
             by_layer.append(None)
             continue
-        arguments = rope_types.read(
+        spec = rope_types.read(
             parameters, max_positions, model.get("original_max_position_embeddings")
         )
-        by_layer.append(dict(name="rope", **arguments, layout=layout))
+        if family.sections and spec["name"] == "rope":
+            raise UserError(f"The family {name} needs mrope_section.")
+        by_layer.append({**spec, "layout": layout})
     if model.get("attn_temperature_tuning"):
         temperature = dict(name="position_temperature")
         for key, argument in _TEMPERATURE.items():
@@ -102,6 +103,26 @@ def _is_about_positions(key: str) -> bool:
     return any(word in key for word in _WORDS)
 
 
+def _check_keys(model: Mapping[str, Any], name: str, family: Family) -> None:
+    """Check that each key about positions is read."""
+    for key in model:
+        if _is_about_positions(key) and key not in _KNOWN:
+            raise unknown("What is known of configs", key, _KNOWN)
+    unread = []
+    if family.local_base is None:
+        unread.append("rope_local_base_freq")
+    if family.nope != "interval" and not model.get("no_rope_layers"):
+        unread.append("no_rope_layer_interval")
+    for key in unread:
+        if key in model:
+            raise UserError(f"The family {name} does not read {key}.")
+    given = [model[key] for key in _PARAMETERS if model.get(key)]
+    if family.scaled and not given:
+        raise UserError(f"The family {name} needs rope_parameters.")
+    if len(given) == 2 and given[0] != given[1]:
+        raise UserError("rope_parameters and rope_scaling differ, and one of them is enough.")
+
+
 def _labels(model: Mapping[str, Any], family: Family) -> list[str | None]:
     """The type of each layer; None: it has no rotary embedding."""
     types = model.get("layer_types")
@@ -112,7 +133,11 @@ def _labels(model: Mapping[str, Any], family: Family) -> list[str | None]:
         pattern = model.get("sliding_window_pattern", family.pattern)
         if pattern is not None and not isinstance(pattern, int):
             raise UserError(f"sliding_window_pattern {pattern!r} needs layer_types, a list.")
-        types = [_SLIDING if pattern and n % pattern else _FULL for n in range(1, num_layers + 1)]
+        interval = model.get("full_attention_interval", 1)
+        types = []
+        for n in range(1, num_layers + 1):
+            other = _SLIDING if pattern and n % pattern else _FULL
+            types.append(_OTHER_MIXER if n % interval else other)
     labels: list[str | None] = [None if each == _OTHER_MIXER else each for each in types]
     # The windows of EXAONE 4 may be off, and all its layers then rotate.
     if family.nope == "full" and model.get("sliding_window", 1) is not None:
@@ -149,7 +174,10 @@ def _parameters(
             complete[label] = None
             continue
         defaults = {"rope_theta": _base(model, family, label), **_fraction(model, family)}
-        complete[label] = {**defaults, **parameters}
+        parameters = {**defaults, **parameters}
+        if family.sections == "interleaved":  # also if the config does not say so
+            parameters["mrope_interleaved"] = True
+        complete[label] = parameters
     return complete
 
 
@@ -202,7 +230,8 @@ def write(encodings: Sequence[Mapping[str, Any]], num_layers: int) -> dict[str, 
     """The keys of a config.json from which `read` gives these encodings.
 
     Args:
-      encodings: of `config.model.encodings`: rope, and position_temperature on all other layers.
+      encodings: of `config.model.encodings`: rope or mrope, and position_temperature on all other
+        layers.
       num_layers: of the model.
 
     Raises:
@@ -214,15 +243,15 @@ def write(encodings: Sequence[Mapping[str, Any]], num_layers: int) -> dict[str, 
     tempered = None
     for encoding in encodings:
         arguments = dict(encoding)
-        name = arguments.pop("name")
+        name = arguments["name"]
         layers = arguments.pop("layers", range(num_layers))
         if name == "position_temperature":
             tempered = tuple(layers)
             keys |= _temperature_keys(arguments)
             continue
-        if name != "rope":
-            raise UserError(f"A published config has keys for rope, and none for {name}.")
-        layouts.add(arguments.pop("layout", "interleaved"))
+        if name not in _LAYOUTS:
+            raise UserError(f"A published config has keys for rope and mrope, none for {name}.")
+        layouts.add(arguments.pop("layout", _LAYOUTS[name]))
         if arguments.get("scaling") == "dynamic_ntk":
             keys["max_position_embeddings"] = arguments["trained_length"]
         parameters = rope_types.write(arguments)
@@ -252,6 +281,8 @@ def _temperature_keys(arguments: Mapping[str, Any]) -> dict[str, Any]:
     keys = {"attn_temperature_tuning": True}
     names = {argument: key for key, argument in _TEMPERATURE.items()}
     for argument, value in arguments.items():
+        if argument == "name":
+            continue
         if argument not in names:
             raise UserError(f"A published config has no key for position_temperature's {argument}.")
         keys[names[argument]] = value

@@ -1,4 +1,4 @@
-"""The rotary embedding of one layer: `rope_parameters` of Hugging Face, and arguments of RoPE.
+"""The rotary embedding of one layer: `rope_parameters` of Hugging Face, and an encoding.
 
 Keys and their meaning are those of transformers 5.24.0, modeling_rope_utils.py.
 """
@@ -63,7 +63,7 @@ _REQUIRED = {
 def read(
     parameters: Mapping[str, Any], max_positions: int | None, trained_length: int | None = None
 ) -> dict[str, Any]:
-    """The arguments of RoPE, without its layout.
+    """The encoding, `rope` or `mrope`, without its layout.
 
     Args:
       parameters: with `rope_theta`.
@@ -79,6 +79,8 @@ def read(
     kind = _type(given)
     if trained_length is not None and _TRAINED in _ARGUMENTS[kind]:
         given[_TRAINED] = trained_length
+    sections = given.pop("mrope_section", None)
+    is_interleaved = given.pop("mrope_interleaved", False)
     names = _ARGUMENTS[kind]
     allowed = (*_COMMON, *names, *(_OF_YARN if kind == "yarn" else ()))
     for key in given:
@@ -97,7 +99,12 @@ def read(
     arguments |= _derived(kind, given, max_positions)
     if _SCALINGS[kind] != "none" and "factor" in arguments:
         arguments["scaling"] = _SCALINGS[kind]
-    return arguments
+    if sections is None:
+        return {"name": "rope", **arguments}
+    if kind != "default":
+        raise UserError(f"mrope_section together with the rope_type {kind!r} is not known.")
+    order = "interleaved" if is_interleaved else "chunked"
+    return {"name": "mrope", **arguments, "sections": tuple(map(int, sections)), "order": order}
 
 
 def _type(given: Mapping[str, Any]) -> str:
@@ -146,20 +153,22 @@ def _growth(factor: float, mscale: float) -> float:
     return 0.1 * mscale * math.log(factor) + 1 if factor > 1 else 1.0
 
 
-def write(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The `rope_parameters` of arguments of RoPE, without its layout.
+def write(encoding: Mapping[str, Any]) -> dict[str, Any]:
+    """The `rope_parameters` of a `rope` or `mrope`, without its layout.
 
     dynamic_ntk's trained length is the config's `max_position_embeddings`, which is left out.
 
     Raises:
       UserError: a scaling or an argument has no key.
     """
-    rest = dict(arguments)
+    rest = dict(encoding)
+    name = rest.pop("name")
     scaling = rest.pop("scaling", "none")
     kind = next((kind for kind, each in _SCALINGS.items() if each == scaling), None)
     if kind is None:
         raise UserError(f"rope's scaling {scaling!r} has no rope_type.")
-    parameters: dict[str, Any] = {"rope_theta": rest.pop("base", 10_000.0)}
+    base = rest.pop("base", 10_000.0 if name == "rope" else 1_000_000.0)
+    parameters: dict[str, Any] = {"rope_theta": base}
     proportion = rest.pop("proportion", 1.0)
     fraction = rest.pop("fraction", 1.0)
     if proportion != 1:
@@ -171,10 +180,15 @@ def write(arguments: Mapping[str, Any]) -> dict[str, Any]:
     parameters["rope_type"] = kind
     if kind == "dynamic":
         rest.pop("trained_length", None)
+    if name == "mrope":
+        if rest.get("sections") is None:
+            raise UserError("A published config has mrope's sections, so they must be given.")
+        parameters["mrope_section"] = list(rest.pop("sections"))
+        parameters["mrope_interleaved"] = rest.pop("order", "chunked") == "interleaved"
     for key, argument in _ARGUMENTS[kind].items():
         if argument in rest:
             value = rest.pop(argument)
             parameters[key] = list(value) if isinstance(value, tuple) else value
     if rest:
-        raise UserError(f"The rope_type {kind!r} has no key for rope's {min(rest)}.")
+        raise UserError(f"The rope_type {kind!r} has no key for {name}'s {min(rest)}.")
     return parameters

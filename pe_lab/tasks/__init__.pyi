@@ -16,6 +16,7 @@ from pe_lab.tasks.bucket_sort import BucketSort as BucketSort
 from pe_lab.tasks.compute_sqrt import ComputeSqrt as ComputeSqrt
 from pe_lab.tasks.copy import Copy as Copy
 from pe_lab.tasks.copy_grid import CopyGrid as CopyGrid
+from pe_lab.tasks.copy_page import CopyPage as CopyPage
 from pe_lab.tasks.count import Count as Count
 from pe_lab.tasks.cycle_navigation import CycleNavigation as CycleNavigation
 from pe_lab.tasks.duplicate import Duplicate as Duplicate

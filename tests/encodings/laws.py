@@ -124,7 +124,7 @@ class Subject:
         return self.encoding.requirements
 
     def stream(self, tokens: Any, positions: Any = None, *parts: Any, **more: Any) -> Stream:
-        """What a stack reads, every axis of its positions the same."""
+        """What a stack reads, every axis of its positions the same unless they are given."""
         positions = (
             jnp.asarray(np.arange(tokens.shape[1])[None, None])
             if positions is None
@@ -134,7 +134,8 @@ class Subject:
 
     def on_axes(self, positions: Any) -> Any:
         axes = self.requirements.num_axes if self.spec else 1
-        return positions if axes == 1 else jnp.stack([positions] * axes, axis=-1)
+        has_axes = positions.ndim == 4
+        return positions if axes == 1 or has_axes else jnp.stack([positions] * axes, axis=-1)
 
     @functools.cached_property
     def start(self) -> Transformer:

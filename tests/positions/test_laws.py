@@ -31,6 +31,7 @@ STRUCTURE = {
     "coupled": [0, 1, 2, 0, 2, 3, 1],
     "parts": [0, 0, 0, 1, 1, 1, 1],
     "separators": [0, 1, 0, 0, 1, 1, 0],
+    "grid": [[0, 0], [1, 1], [1, 1], [1, 2], [2, 1], [0, 0], [0, 0]],
 }
 SEGMENTS = [1, 1, 2, 2, 2, 3, 3]
 
@@ -57,8 +58,11 @@ def mask(lengths=LENGTHS, padded=7):
 
 def wide(values, m):
     """A value a place, as long as a mask, in each of its rows; 0 at padding."""
-    row = jnp.asarray(values + [0] * (m.shape[1] - len(values)))
-    return jnp.where(m, row[None], 0)
+    row = np.asarray(values)
+    padding = np.zeros((m.shape[1] - len(row), *row.shape[1:]), row.dtype)
+    row = jnp.asarray(np.concatenate([row, padding]))
+    there = m.reshape(*m.shape, *(1,) * (row.ndim - 1))
+    return jnp.where(there, row[None], 0)
 
 
 def positions(name, k, m, train, segments=True):

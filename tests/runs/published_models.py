@@ -3,6 +3,8 @@
 LongRoPE's factors are shortened series here; the published ones are found by search.
 """
 
+from pe_lab.runs import plugins
+
 _LLAMA3 = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "rope_type": "llama3"}
 _SHORT = [1.0 + m / 100 for m in range(48)]
 _LONG = [1.0 + m for m in range(48)]
@@ -188,6 +190,39 @@ CONFIGS = {
         "n_positions": 2048,
         "rotary_dim": 64,
     },
+    "Qwen2-VL 7B": {
+        "model_type": "qwen2_vl",
+        **sizes(3584, 28, 28, max_position_embeddings=32768, rope_theta=1000000.0),
+        "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]},
+    },
+    "Qwen3-VL 8B": {
+        "model_type": "qwen3_vl",
+        "text_config": {
+            "model_type": "qwen3_vl_text",
+            **sizes(4096, 32, 36, head_dim=128, max_position_embeddings=262144),
+            "rope_theta": 5000000,
+            "rope_scaling": {
+                "mrope_interleaved": True,
+                "mrope_section": [24, 20, 20],
+                "rope_type": "default",
+            },
+        },
+    },
+    "Qwen3.5 9B": {
+        "model_type": "qwen3_5",
+        "text_config": {
+            "model_type": "qwen3_5_text",
+            **sizes(4096, 16, 32, head_dim=256, max_position_embeddings=262144),
+            "full_attention_interval": 4,
+            "rope_parameters": {
+                "mrope_interleaved": True,
+                "mrope_section": [11, 11, 10],
+                "partial_rotary_factor": 0.25,
+                "rope_theta": 10000000,
+                "rope_type": "default",
+            },
+        },
+    },
     # Not published with a scaling; the two types that no other config here has.
     "Llama 2, dynamic": {
         "model_type": "llama",
@@ -219,9 +254,17 @@ def head_dim(config):
     return config.get("head_dim", width // heads)
 
 
-def rope_at(encodings, layer):
-    """The arguments of the RoPE of a layer; None if it has none."""
+def arguments_at(encodings, layer):
+    """The RoPE or M-RoPE of a layer, without its layers; None if it has none."""
     for encoding in encodings:
-        if encoding["name"] == "rope" and layer in encoding.get("layers", (layer,)):
-            return {k: v for k, v in encoding.items() if k not in ("name", "layers")}
+        if encoding["name"] in ("rope", "mrope") and layer in encoding.get("layers", (layer,)):
+            return {k: v for k, v in encoding.items() if k != "layers"}
     return None
+
+
+def rope_at(encodings, layer, width):
+    """The encoding of a layer, for heads of a width; None if it has none."""
+    arguments = arguments_at(encodings, layer)
+    if arguments is None:
+        return None
+    return plugins.find("encodings", arguments.pop("name"))(head_dim=width, **arguments)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from pe_lab.cli import rope as command
-from pe_lab.encodings.rope import RoPE
 from pe_lab.runs import plugin_specs
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.rope_parameters import read, write
@@ -43,6 +42,9 @@ VALUES = {
     "DeepSeek V3": {0: (0.7498942, 0.0055000004, 3.3338035e-06, 1.0)},
     "MiniMax M2": {0: (0.61752874, 0.00044721362, 3.2387155e-07, 1.0)},
     "GPT-J 6B": {0: (0.74989421, 0.0099999997, 0.00013335215, 1.0)},
+    "Qwen2-VL 7B": {0: (0.80584222, 0.001, 1.2409378e-06, 1.0)},
+    "Qwen3-VL 8B": {0: (0.78583002, 0.00044721362, 2.5450797e-07, 1.0)},
+    "Qwen3.5 9B": {0: None, 3: (0.60429639, 0.00031622779, 1.6548171e-07, 1.0)},
     "Llama 2, dynamic": {0: (0.86596435, 0.0099999998, 0.00011547819, 1.0)},
     "Llama, proportional": {0: (0.80584222, 0.0, 0.0, 1.0)},
 }
@@ -52,21 +54,21 @@ VALUES = {
 def test_frequencies_and_factors_are_those_of_transformers(name):
     encodings = read(CONFIGS[name])
     for layer, expected in VALUES[name].items():
-        arguments = rope_at(encodings, layer)
+        rope = rope_at(encodings, layer, head_dim(text(CONFIGS[name])))
         if expected is None:
-            assert arguments is None
+            assert rope is None
             continue
-        rope = RoPE(head_dim=head_dim(text(CONFIGS[name])), **arguments)
         n = len(rope.frequencies)
         found = [rope.frequencies[m] for m in (1, n // 2, n - 1)]
-        np.testing.assert_allclose([*found, rope.amplitude], expected, rtol=1e-6)
+        amplitude = getattr(rope, "amplitude", 1.0)  # M-RoPE has none
+        np.testing.assert_allclose([*found, amplitude], expected, rtol=1e-6)
 
 
 def test_a_frequency_and_a_factor_agree_with_a_calculation_by_hand():
     """The slowest pair of Llama 3.1 is divided by 8; gpt-oss has YaRN's own factor for s = 32."""
-    rope = RoPE(head_dim=128, **rope_at(read(CONFIGS["Llama 3.1 8B"]), 0))
+    rope = rope_at(read(CONFIGS["Llama 3.1 8B"]), 0, 128)
     assert rope.frequencies[63] == pytest.approx(500_000 ** (-126 / 128) / 8, rel=1e-12)
-    rope = RoPE(head_dim=64, **rope_at(read(CONFIGS["gpt-oss 20B"]), 0))
+    rope = rope_at(read(CONFIGS["gpt-oss 20B"]), 0, 64)
     assert rope.amplitude == pytest.approx(0.1 * np.log(32) + 1, rel=1e-12)
 
 
@@ -105,6 +107,16 @@ def test_families_pair_neighboring_channels_or_halves():
     }
 
 
+def test_models_of_text_and_images_have_sections_of_three_axes():
+    (qwen,) = read(CONFIGS["Qwen2-VL 7B"])
+    sections = (16, 24, 24)
+    assert qwen == dict(name="mrope", base=1e6, sections=sections, order="chunked", layout="half")
+    (qwen,) = read(CONFIGS["Qwen3-VL 8B"])
+    assert (qwen["sections"], qwen["order"], qwen["base"]) == ((24, 20, 20), "interleaved", 5e6)
+    (qwen,) = read(CONFIGS["Qwen3.5 9B"])
+    assert (qwen["fraction"], qwen["layers"]) == (0.25, tuple(range(3, 32, 4)))
+
+
 def test_exaone_without_windows_rotates_in_every_layer():
     windows = copy.deepcopy(CONFIGS["EXAONE 4.0 32B"])
     assert len(read(windows)[0]["layers"]) == 48
@@ -137,6 +149,18 @@ def scaled(**parameters):
             LLAMA | {"layer_types": ["a", "b"], "rope_parameters": {"a": {}, "c": {}}},
             "layer_types has no 'c'",
         ),
+        (LLAMA | {"model_type": "gpt_oss"}, "The family gpt_oss needs rope_parameters"),
+        (LLAMA | {"model_type": "qwen2_vl"}, "The family qwen2_vl needs mrope_section"),
+        (
+            scaled(rope_type="linear", factor=2.0, mrope_section=[4, 2, 2]),
+            "mrope_section together with the rope_type 'linear' is not known",
+        ),
+        (LLAMA | {"rope_local_base_freq": 5.0}, "family llama does not read rope_local_base_freq"),
+        (LLAMA | {"no_rope_layer_interval": 2}, "llama does not read no_rope_layer_interval"),
+        (
+            scaled(rope_type="linear", factor=2.0) | {"rope_scaling": {"type": "default"}},
+            "rope_parameters and rope_scaling differ",
+        ),
         (LLAMA | {"no_rope_layers": [1, 0]}, "no_rope_layers has 2 values for 4 layers"),
         (LLAMA | {"num_hidden_layers": None}, "num_hidden_layers must be a number, got None"),
         (LLAMA | {"sliding_window_pattern": "LLLG"}, "'LLLG' needs layer_types"),
@@ -154,10 +178,11 @@ ROPE = dict(name="rope", layers=(0, 1))
 @pytest.mark.parametrize(
     ("encodings", "message"),
     [
-        ([dict(name="alibi")], "has keys for rope, and none for alibi"),
+        ([dict(name="alibi")], "has keys for rope and mrope, none for alibi"),
         ([dict(name="rope", scaling="ntk", factor=2.0)], "scaling 'ntk' has no rope_type"),
         ([dict(name="rope", heads=(0,))], "'default' has no key for rope's heads"),
         ([dict(name="rope", proportion=0.5, fraction=0.5)], "with the scaling 'linear' alone"),
+        ([dict(name="mrope")], "mrope's sections, so they must be given"),
         ([ROPE, dict(name="rope", layers=(1, 2))], "Layer 1 has two encodings that rotate"),
         ([ROPE, ROPE | dict(layers=(2,), layout="half")], "one layout for all layers"),
         ([ROPE, dict(name="position_temperature")], "on all layers without rope"),

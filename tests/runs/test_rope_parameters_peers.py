@@ -11,7 +11,8 @@ import pytest
 from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.rope import RoPE
 from pe_lab.runs import rope_parameters
-from tests.runs.published_models import CONFIGS, head_dim, rope_at, text
+from pe_lab.runs.rope_families import FAMILIES
+from tests.runs.published_models import CONFIGS, arguments_at, head_dim, rope_at, text
 
 pytestmark = pytest.mark.peers
 LENGTH = 9
@@ -26,6 +27,7 @@ def theirs(name):
     keys = dict(text(CONFIGS[name]))
     family = keys.pop("model_type", "llama")
     folder = family.removesuffix("_text")
+    family = "qwen2_vl_text" if family == "qwen2_vl" else family
     module = importlib.import_module(f"transformers.models.{folder}.modeling_{folder}")
     return family, transformers.AutoConfig.for_model(family, **keys), module
 
@@ -41,6 +43,8 @@ def frequencies_of(name, layer):
         return None
     label = (getattr(config, "layer_types", None) or [None] * 99)[layer]
     if family in FULL_IS_NOPE and label == "full_attention":
+        return None
+    if label == "linear_attention":
         return None
     embedding = rotary(module)(config)
     prefix = f"{label}_" if hasattr(embedding, f"{label}_inv_freq") else ""
@@ -62,14 +66,14 @@ def test_frequencies_and_factors_of_all_layers_are_those_of_transformers(name):
     num_layers = config.get("num_hidden_layers", config.get("n_layer"))
     for layer in range(min(num_layers, 8)):
         expected = frequencies_of(name, layer)
-        ours = rope_at(encodings, layer)
+        rope = rope_at(encodings, layer, head_dim(config))
         if expected is None:
-            assert ours is None
+            assert rope is None
             continue
-        rope = RoPE(head_dim=head_dim(config), **ours)
         frequencies, factor = expected
         np.testing.assert_allclose(rope.frequencies, frequencies, rtol=1e-6)
-        assert rope.amplitude == pytest.approx(factor, rel=1e-6)
+        amplitude = getattr(rope, "amplitude", 1.0)  # M-RoPE has none
+        assert amplitude == pytest.approx(factor, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -80,15 +84,42 @@ def test_beyond_the_trained_length_frequencies_are_those_of_transformers(name, k
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
     expected, _ = ROPE_INIT_FUNCTIONS[kind](config, "cpu", seq_len=10_000)
-    arguments = rope_at(rope_parameters.read(CONFIGS[name]), 0)
-    rope = RoPE(head_dim=head_dim(CONFIGS[name]), **arguments)
+    rope = rope_at(rope_parameters.read(CONFIGS[name]), 0, head_dim(CONFIGS[name]))
     found = rope.far_frequencies
     if kind == "dynamic":  # they depend on the length
         found = rope.angles(jnp.ones((1, 1), int), jnp.asarray([10_000]))[0, 0]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-ROTATED = [name for name in CONFIGS if name not in ("GPT-J 6B", "Llama 2, dynamic")]
+# GPT-J has no rope_parameters, and some families need them.
+_NEED = (name for name, family in FAMILIES.items() if family.sections or family.scaled)
+_WITHOUT = ("gptj", *_NEED)
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in _WITHOUT])
+def test_bases_and_fractions_of_a_config_without_them_are_those_of_transformers(name):
+    transformers = pytest.importorskip("transformers")
+    sizes = dict(hidden_size=1024, num_attention_heads=8, num_hidden_layers=8)
+    theirs = transformers.AutoConfig.for_model(name, **sizes)
+    types = getattr(theirs, "layer_types", None) or [None] * 8
+    keys = dict(sizes)
+    if "deepseek" in name:  # the rotated part is not a fraction there
+        keys["head_dim"] = 64
+    encodings = rope_parameters.read({"model_type": name, **keys})
+    for layer in range(8):
+        ours = arguments_at(encodings, layer)
+        if ours is None:
+            continue
+        parameters = theirs.rope_parameters
+        parameters = parameters.get(types[layer], parameters)
+        assert parameters["rope_type"] == "default"
+        assert ours["base"] == parameters["rope_theta"]
+        assert ours.get("fraction", 1.0) == parameters.get("partial_rotary_factor", 1.0)
+
+
+# GPT-J has no such function; M-RoPE's is compared in tests/encodings/test_mrope.py.
+_OTHERS = ("GPT-J 6B", "Qwen2-VL 7B", "Qwen3-VL 8B", "Qwen3.5 9B")
+ROTATED = [name for name in CONFIGS if name not in _OTHERS]
 
 
 @pytest.mark.parametrize("name", ROTATED)
@@ -98,7 +129,8 @@ def test_rotated_products_are_those_of_transformers(name):
     family, config, module = theirs(name)
     embedding = rotary(module)(config)
     label = (getattr(config, "layer_types", None) or [None])[0]
-    arguments = rope_at(rope_parameters.read(CONFIGS[name]), 0)
+    arguments = arguments_at(rope_parameters.read(CONFIGS[name]), 0)
+    arguments.pop("name")
     arguments.pop("fraction", None)  # the rotated channels alone
     factors = getattr(embedding, f"{label}_inv_freq", getattr(embedding, "inv_freq", None))
     width = 2 * len(factors)

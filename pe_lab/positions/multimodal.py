@@ -1,0 +1,73 @@
+"""Three positions per token of a text with images: time, height and width.
+
+Position of token t of n: (p, p, p) in a text; (p, p + row, p + column) in an image at p.
+
+Wang et al. 2024, "Qwen2-VL: Enhancing Vision-Language Model's Perception of the World at Any
+Resolution", https://arxiv.org/abs/2409.12191, section 2.1. It follows get_rope_index in
+huggingface/transformers 5.24.0, models/qwen2_vl/modeling_qwen2_vl.py, for images of one time.
+
+Images are the cells of structure["grid"] of the task, whose tokens have a row and a column from 1.
+Other tokens are text. The first cell after a text, or of a grid, begins an image.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Num
+
+from pe_lab.positions.base import Keys, Mask, PositionScheme, required
+
+
+@dataclass(frozen=True)
+class Multimodal(PositionScheme):
+    """A text advances by 1 on all axes, and an image by the larger one of its height and width.
+
+    All tokens of an image have one time. The text after it goes on at one more than the largest
+    number in it. Rows and columns count from those of the image's first cell.
+    """
+
+    ascending = False
+    num_axes = 3
+    follows = "grid"
+
+    def __call__(
+        self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
+    ) -> Num[Array, "n _ l a"]:
+        numbers = required(self, structure, "grid")
+        is_start = jnp.zeros_like(mask).at[:, 0].set(True)  # of an example
+        if segments is not None:
+            changes = segments[:, 1:] != segments[:, :-1]
+            is_start = is_start.at[:, 1:].set(changes)
+        positions = jax.vmap(_positions)(numbers, is_start)
+        positions = jnp.where(mask[..., None], positions, 0)
+        return positions[None]
+
+    def bound(self, length: int, train: bool) -> int | float:
+        return length - 1
+
+
+def _positions(numbers: Int[Array, "l 2"], is_start: Bool[Array, "l"]) -> Int[Array, "l 3"]:
+    """Positions of the tokens of one context."""
+    length = len(numbers)
+    is_cell = (numbers > 0).all(axis=1)
+    follows_text = jnp.pad(~is_cell[:-1], (1, 0), constant_values=True)
+    is_top_left = (numbers == 1).all(axis=1)
+    is_first = is_cell & (follows_text | is_top_left | is_start)  # of an image
+
+    index = jnp.arange(length)
+    first_index = jax.lax.cummax(jnp.where(is_first, index, 0))
+    offsets = numbers - numbers[first_index]
+    offsets = jnp.where(is_cell[:, None], offsets, 0)
+    image = jnp.cumsum(is_first)  # 1, 2, ...; a text has the number of the image before it
+    size = jax.ops.segment_max(offsets.max(axis=1) + 1, image, num_segments=length + 1)
+
+    # The first cell of an image advances for all of it. Its size cancels out inside of the image,
+    # so that a token depends on earlier ones alone.
+    of_cell = jnp.where(is_first, size[image], 0)
+    advance = jnp.where(is_cell, of_cell, 1)
+    after = jnp.cumsum(advance)
+    before = jnp.where(is_cell, after - size[image], after - 1)
+    before_example = jax.lax.cummax(jnp.where(is_start, after - advance, 0))
+    time = before - before_example
+    return jnp.stack([time, time + offsets[:, 0], time + offsets[:, 1]], axis=-1)

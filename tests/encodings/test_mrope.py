@@ -1,0 +1,162 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.encodings.mrope import MRoPE
+from pe_lab.encodings.rope import RoPE
+from pe_lab.model.attention import attend
+from pe_lab.model.terms import LayerEncoding, attention_terms
+from tests.encodings import codes
+
+SENSITIVE = {
+    "sections": ((2, 1, 1), (1, 1, 2)),
+    "order": (
+        dict(sections=(1, 1, 2), order="chunked"),
+        dict(sections=(2, 1, 1), order="interleaved"),
+    ),
+    "base": (1e6, 100.0),
+    "fraction": (1.0, 0.75),
+    "layout": ("half", "interleaved"),
+}
+PLACES = [[0, 0, 0], [1, 1, 1], [2, 2, 2], [2, 2, 3], [2, 3, 2], [2, 3, 3], [4, 4, 4]]
+
+
+def heads(head_dim, seed=0, count=2):
+    return jax.random.normal(jax.random.key(seed), (1, len(PLACES), count, head_dim))
+
+
+def rotated(encoding, places=PLACES, x=None):
+    x = heads(encoding.head_dim) if x is None else x
+    tokens = codes.tokens(places)
+    return np.asarray(encoding.transform_qk(x, x, tokens, tokens)[0])
+
+
+def test_axes_of_qwen2_vl_are_chunks_and_of_qwen3_vl_take_turns():
+    chunked = MRoPE(head_dim=128, sections=(16, 24, 24)).axes
+    assert chunked == (0,) * 16 + (1,) * 24 + (2,) * 24
+    assert MRoPE(head_dim=128).axes == chunked
+    turns = MRoPE(head_dim=128, sections=(24, 20, 20), order="interleaved").axes
+    assert turns == (0, 1, 2) * 20 + (0,) * 4
+
+
+def test_a_pair_rotates_by_the_position_on_its_axis_by_hand():
+    """Three pairs of one axis each, at time 1, height 2 and width 3, with frequencies 1, 1/10, 1/100."""
+    encoding = MRoPE(head_dim=6, sections=(1, 1, 1), base=1000.0)
+    found = encoding.angles(jnp.asarray([[[1, 2, 3]]]))
+    np.testing.assert_allclose(found[0, 0], [1.0, 0.2, 0.03], atol=1e-6)
+
+
+@pytest.mark.parametrize("arguments", [{}, dict(order="interleaved", sections=(4, 2, 2))], ids=str)
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+@pytest.mark.parametrize("fraction", [1.0, 0.5])
+def test_with_equal_axes_it_is_rope_to_the_last_bit(arguments, layout, fraction):
+    arguments = {} if fraction != 1 else arguments
+    mrope = MRoPE(head_dim=16, base=500.0, layout=layout, fraction=fraction, **arguments)
+    rope = RoPE(head_dim=16, base=500.0, layout=layout, fraction=fraction)
+    places = [0, 1, 5, 77, 4096, 65_537, 999_983]
+    found = rotated(mrope, [[p, p, p] for p in places])
+    np.testing.assert_array_equal(found, rotated(rope, places, heads(16)))
+
+
+def test_a_shift_along_one_axis_changes_no_product():
+    encoding = MRoPE(head_dim=16, base=100.0)
+    x = heads(16)
+    products = []
+    for shift in ([0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 0, 9]):
+        y = rotated(encoding, np.asarray(PLACES) + shift, x)
+        products.append(np.einsum("blhe,bshe->bhls", y, y))
+    for shifted in products[1:]:
+        np.testing.assert_allclose(shifted, products[0], atol=1e-4)
+    moved = np.asarray(PLACES)
+    moved[3, 2] += 1
+    y = rotated(encoding, moved, x)
+    assert np.abs(np.einsum("blhe,bshe->bhls", y, y) - products[0]).max() > 0.1
+
+
+def test_one_axis_for_each_head_is_rope_with_axis_and_heads():
+    """MHRoPE: the logits of head a are those of RoPE at the positions on axis a."""
+    q, k, v = (heads(8, seed, count=3) for seed in range(3))
+    tokens = codes.tokens(PLACES)
+    everything = jnp.ones((1, 1, len(PLACES), len(PLACES)), bool)
+    rope = RoPE(head_dim=8, layout="half")
+    encodings = []
+    for axis in range(3):
+        on_axis = tokens.on_axis(axis)
+        encodings.append(LayerEncoding(rope, np.arange(3) == axis, on_axis, on_axis))
+    found = attend(q, k, v, attention_terms(encodings, everything))
+    for axis in range(3):
+        on_axis = tokens.on_axis(axis)
+        one = [x[:, :, axis : axis + 1] for x in (q, k, v)]
+        alone = [LayerEncoding(rope, None, on_axis, on_axis)]
+        expected = attend(*one, attention_terms(alone, everything))
+        np.testing.assert_allclose(found[:, :, axis : axis + 1], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(head_dim=4), "so 1.0 of the head width 4 must be an even number of at least 6"),
+        (dict(head_dim=16, fraction=0.2), "so 0.2 of the head width 16 must be an even number"),
+        (dict(head_dim=16, sections=(4, 4, 4)), r"8 in all, got \(4, 4, 4\)"),
+        (dict(head_dim=16, sections=(4, 4)), r"three axes, 8 in all, got \(4, 4\)"),
+        (dict(head_dim=16, sections=(9, -2, 1)), r"8 in all, got \(9, -2, 1\)"),
+        (
+            dict(head_dim=16, sections=(1, 4, 3), order="interleaved"),
+            "no room for 4 pairs on axis 1: every third of 8 pairs",
+        ),
+        (dict(head_dim=16, base=0.0), "MRoPE's base must be above 0"),
+    ],
+)
+def test_sections_that_do_not_fit_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        MRoPE(**arguments)
+
+
+def test_positions_of_one_axis_are_refused():
+    with pytest.raises(ValueError, match=r"MRoPE reads positions \[B, L, 3\], got \[1, 2\]"):
+        MRoPE(head_dim=8).angles(jnp.zeros((1, 2), int))
+
+
+PEERS = {
+    "qwen2_vl": dict(sections=(16, 24, 24)),
+    "qwen3_vl": dict(sections=(24, 20, 20), order="interleaved", base=500_000.0),
+    "qwen3_5": dict(sections=(11, 11, 10), order="interleaved", base=1e7, fraction=0.25),
+}
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("family", PEERS)
+def test_rotated_queries_are_those_of_transformers(family):
+    import importlib
+
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    module = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
+    arguments = PEERS[family]
+    head_dim = 256 if family == "qwen3_5" else 128
+    parameters = {
+        "rope_type": "default",
+        "rope_theta": arguments.get("base", 1e6),
+        "mrope_section": list(arguments["sections"]),
+        "partial_rotary_factor": arguments.get("fraction", 1.0),
+    }
+    if "order" in arguments:
+        parameters["mrope_interleaved"] = True
+    config = transformers.AutoConfig.for_model(
+        f"{family}_text",
+        head_dim=head_dim,
+        hidden_size=2 * head_dim,
+        num_attention_heads=2,
+        num_hidden_layers=4,
+        rope_parameters=parameters,
+    )
+    names = [n for n in vars(module) if n.endswith("RotaryEmbedding") and "Vision" not in n]
+    embedding = getattr(module, names[0])(config)
+    x = heads(head_dim)
+    places = torch.tensor(PLACES).T[:, None]  # [3, 1, L]
+    cos, sin = embedding(torch.zeros(1), places)
+    heads_first = torch.tensor(np.array(x)).transpose(1, 2)
+    expected, _ = module.apply_rotary_pos_emb(heads_first, heads_first, cos, sin)
+    found = rotated(MRoPE(head_dim=head_dim, **arguments), x=x)
+    np.testing.assert_allclose(found, expected.transpose(1, 2), atol=2e-6)

@@ -1,0 +1,100 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.positions.multimodal import Multimodal
+
+TEXT = [0, 0]
+GRID = [[1, 1], [1, 2], [1, 3], [2, 1], [2, 2], [2, 3]]  # 2 x 3
+
+
+def positions(numbers, segments=None, mask=None):
+    """Time, height and width of the tokens of one context."""
+    numbers = jnp.asarray(numbers)[None]
+    mask = jnp.ones(numbers.shape[:2], bool) if mask is None else jnp.asarray(mask, bool)[None]
+    segments = None if segments is None else jnp.asarray(segments)[None]
+    keys = jax.random.split(jax.random.key(0), 1)
+    structure = {"grid": numbers}
+    found = Multimodal()(keys, mask, segments=segments, structure=structure, train=False)
+    return np.asarray(found)[0, 0].T.tolist()
+
+
+def test_a_text_around_an_image_by_hand():
+    """Two tokens, an image of two rows and three columns at 2, which advances by 3, and a text at 5."""
+    assert positions([TEXT, TEXT, *GRID, TEXT, TEXT]) == [
+        [0, 1, 2, 2, 2, 2, 2, 2, 5, 6],
+        [0, 1, 2, 2, 2, 3, 3, 3, 5, 6],
+        [0, 1, 2, 3, 4, 2, 3, 4, 5, 6],
+    ]
+
+
+def test_a_text_alone_counts_on_all_axes():
+    assert positions([TEXT] * 4) == [[0, 1, 2, 3]] * 3
+
+
+def test_an_image_may_follow_an_image_and_may_be_the_first_token():
+    """A column of three rows, then a single cell, then a text."""
+    assert positions([[1, 1], [2, 1], [3, 1], [1, 1], TEXT]) == [
+        [0, 0, 0, 3, 4],
+        [0, 1, 2, 3, 4],
+        [0, 0, 0, 3, 4],
+    ]
+
+
+def test_rows_between_separators_are_images_of_one_row():
+    """As copy_grid writes a grid: the second row begins at its own first cell."""
+    assert positions([[1, 1], [1, 2], TEXT, [2, 1], [2, 2]]) == [
+        [0, 0, 2, 3, 3],
+        [0, 0, 2, 3, 3],
+        [0, 1, 2, 3, 4],
+    ]
+
+
+def test_each_segment_starts_at_zero():
+    """The second example begins with an image, and a third one too."""
+    found = positions([TEXT, *GRID, *GRID[:2], TEXT, *GRID[:1]], [1] * 7 + [2] * 3 + [3])
+    assert found == [
+        [0, 1, 1, 1, 1, 1, 1, 0, 0, 2, 0],
+        [0, 1, 1, 1, 2, 2, 2, 0, 0, 2, 0],
+        [0, 1, 2, 3, 1, 2, 3, 0, 1, 2, 0],
+    ]
+
+
+def test_padding_is_at_zero():
+    assert positions([TEXT, *GRID[:2]], mask=[1, 1, 0]) == [[0, 1, 0]] * 3
+
+
+def test_a_token_depends_on_earlier_tokens_alone():
+    """The times of an image do not depend on how far it goes on."""
+    whole = positions([TEXT, *GRID, TEXT])
+    part = positions([TEXT, *GRID[:4]])
+    assert [axis[:5] for axis in whole] == part
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("sides", [(1, 1), (2, 3), (3, 2), (4, 1)])
+def test_positions_are_those_of_qwen2_vl_in_transformers(sides):
+    """Two images between texts of 1, 2 and 3 tokens."""
+    torch = pytest.importorskip("torch")
+    qwen = pytest.importorskip("transformers.models.qwen2_vl.modeling_qwen2_vl")
+    height, width = sides
+    kinds = [0] + [1] * (height * width) + [0, 0] + [1] * (height * width) + [0] * 3
+    grids = torch.tensor([[1, 2 * height, 2 * width]] * 2)  # 2 x 2 patches are one token
+    model = qwen.Qwen2VLModel.__new__(qwen.Qwen2VLModel)
+    torch.nn.Module.__init__(model)
+    model.config = qwen.Qwen2VLConfig()
+    ids = torch.zeros((1, len(kinds)), dtype=torch.long)
+    expected, _ = model.get_rope_index(ids, torch.tensor([kinds]), image_grid_thw=grids)
+    image = [[row, column] for row in range(1, height + 1) for column in range(1, width + 1)]
+    found = positions([TEXT, *image, TEXT, TEXT, *image, TEXT, TEXT, TEXT])
+    assert found == expected[:, 0].tolist()
+
+
+def test_a_task_without_a_grid_is_refused():
+    with pytest.raises(
+        ValueError, match=r"Multimodal follows structure\['grid'\], one value a token"
+    ):
+        Multimodal()(
+            jax.random.split(jax.random.key(0), 1), jnp.ones((1, 3), bool), structure={}, train=True
+        )
