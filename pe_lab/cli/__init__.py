@@ -88,6 +88,7 @@ def _overview() -> str:
 
 
 def _version() -> str:
-    """Return the versions as text. The devices need JAX; `pe-lab doctor` shows them."""
+    """Return the versions as text. The devices need JAX, whose import takes seconds."""
     jax = importlib.metadata.version("jax")
-    return f"pe_lab {pe_lab.__version__} (Python {platform.python_version()}, JAX {jax})"
+    versions = f"pe_lab {pe_lab.__version__} (Python {platform.python_version()}, JAX {jax})"
+    return f"{versions}\n`pe-lab doctor` names the devices."

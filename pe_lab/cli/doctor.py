@@ -48,10 +48,11 @@ def _print_extras() -> None:
     print("optional packages:")
     for extra, (modules, use) in _EXTRAS.items():
         missing = [name for name in modules if importlib.util.find_spec(name) is None]
-        state = "installed"
-        if missing:
-            state = f"without {', '.join(missing)}; pip install 'pe_lab[{extra}]' installs it"
-        print(f"  {extra:7}  for {use}: {state}")
+        state = f"without {', '.join(missing)}" if missing else "installed"
+        if len(missing) == len(modules):
+            state = "not installed"
+        command = f": pip install 'pe_lab[{extra}]'" if missing else ""
+        print(f"  {extra:7}  {state}, for {use}{command}")
 
 
 def _print_members() -> None:

@@ -253,8 +253,8 @@ def test_the_doctor_names_the_installation_of_what_is_missing_and_fails_without_
     monkeypatch.setitem(sys.modules, "jax", None)
     assert cli.run(["doctor"]) == 1
     text = capsys.readouterr().out
-    assert "report   for pe-lab report: without vl_convert; pip install 'pe_lab[report]' " in text
-    assert "export: without pyarrow, safetensors, tensorboardX, trackio; pip install " in text
+    assert "report   not installed, for pe-lab report: pip install 'pe_lab[report]'\n" in text
+    assert "writers  without pyarrow, safetensors, tensorboardX, trackio, for pe-lab" in text
     assert "JAX cannot compute: ModuleNotFoundError" in text
 
 
