@@ -17,7 +17,7 @@ from pe_lab.kernels.microbatches import Divisible, Shared, ValueAndGrad
 
 
 @runtime_checkable
-class Attention(Protocol):
+class SoftmaxAttention(Protocol):
     """Softmax attention over the visible keys; a query that sees no key gets zeros."""
 
     def __call__(
@@ -93,7 +93,7 @@ class Kernels:
     """
 
     hook: Callable[[AttentionEncoding, str], Callable] = getattr
-    attention: Attention | None = None
+    attention: SoftmaxAttention | None = None
     add_bias: AddBias = jax.numpy.add
     stored_bias: Callable[[Float[Array, "_ _ l s"]], Float[Array, "_ _ _ _"]] = _as_it_is
     cut_bias: CutBias = _first_tokens
