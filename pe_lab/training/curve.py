@@ -10,6 +10,7 @@ from pe_lab.runs import records
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.record_schema import CurvePoint
 from pe_lab.training.checks import out_of_reach
+from pe_lab.training.costs import length_shares
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState

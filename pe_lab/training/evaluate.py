@@ -18,7 +18,7 @@ from pe_lab.runs.record_schema import ChanceLevel, RecordRow
 from pe_lab.runs.run import Override, Run
 from pe_lab.tasks.base import Example
 from pe_lab.tasks.chance_levels import chance_levels
-from pe_lab.training import frozen_data
+from pe_lab.training import frozen_data, leaks
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.evaluation_data import SPLITS, draw_first
 from pe_lab.training.evaluation_sums import Examples, Measurement, measure_batch

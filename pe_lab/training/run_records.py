@@ -20,7 +20,7 @@ from pe_lab.runs.record_schema import (
     Record,
 )
 from pe_lab.runs.run import Run, RunGroup
-from pe_lab.training import shifts
+from pe_lab.training import costs, leaks, reach, shifts
 from pe_lab.training.curve import Curve
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState
