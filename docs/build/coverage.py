@@ -96,7 +96,7 @@ def center_coverage(kind: str, world: str, count: int, studies: int = STUDIES) -
 
 
 @lru_cache
-def _quantiles(world: str) -> Float[np.ndarray, "grid"]:
+def _quantiles(world: str) -> Float[np.ndarray, "p"]:
     """Return the quantiles of a distribution of seeds at evenly spaced probabilities."""
     x = np.linspace(0, 1, _GRID)
     cumulative = sum(weight * stats.beta.cdf(x, a, b) for weight, a, b in WORLDS[world])

@@ -134,7 +134,7 @@ def index_since(is_start: Bool[Array, "b l"]) -> Int[Array, "b l"]:
 
 def sorted_subset(
     key: Key[Array, ""], size: Int[Array, ""], maximum: int, length: int
-) -> Int[Array, "{length}"]:
+) -> Int[Array, "{length}"]:  # noqa: F821
     """Draw a uniform subset of `size` numbers of 0..maximum-1; [length], ascending, then zeros.
 
     This is Floyd's algorithm with a traced size. The same key and size give the same subset for any
