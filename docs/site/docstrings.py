@@ -69,7 +69,7 @@ def to_rst(docstring: str, with_fields: bool = False) -> list[str]:
         elif _is_table(block):
             rst += ["::", "", *(f"    {line}" for line in block)]
         else:
-            rst += map(_escaped, block)
+            rst += _escaped("\n".join(block)).split("\n")  # code may go over several lines
         rst.append("")
     return rst
 
@@ -118,9 +118,9 @@ def _list_of_entries(lines: list[str]) -> Iterator[str]:
             yield f"- {text}" if len(texts) > 1 else text
 
 
-def _escaped(line: str) -> str:
-    """Return a line with double backticks around code, and without markup elsewhere."""
-    parts = _CODE.split(line)
+def _escaped(text: str) -> str:
+    """Return text with double backticks around code, and without markup elsewhere."""
+    parts = _CODE.split(text)
     for i, part in enumerate(parts):
         if i % 2:
             parts[i] = f"`{part}`"

@@ -118,7 +118,8 @@ Beyond training: defined,
 
     1 2 -> 2 1
 
-Text with |bars| and args_.
+Text with |bars| and args_, and `code
+over_ lines`.
 
 Args:
   first, second: both,
@@ -138,7 +139,8 @@ RST = r"""A summary of ``x_``.
 
     1 2 -> 2 1
 
-Text with \|bars\| and args\_.
+Text with \|bars\| and args\_, and ``code
+over_ lines``.
 
 **Arguments**
 
