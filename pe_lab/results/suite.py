@@ -65,7 +65,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Rows:
+class MergedStudies:
     """The variants of several folders.
 
     Attributes:
@@ -76,7 +76,7 @@ class Rows:
     left_out: tuple[str, ...]
 
 
-def merged(folders: Sequence[Path], protocol: SuiteProtocol) -> Rows:
+def merged(folders: Sequence[Path], protocol: SuiteProtocol) -> MergedStudies:
     """Return the variants of several folders that hold studies with the axes of the suite.
 
     Args:
@@ -117,7 +117,7 @@ def merged(folders: Sequence[Path], protocol: SuiteProtocol) -> Rows:
     sentences = []
     for (encoding, folder, reason), tasks in tasks_left_out.items():
         sentences.append(f"{encoding} in {folder} is left out of {', '.join(tasks)}: {reason}.")
-    return Rows(_united(parts, missing), tuple(sentences))
+    return MergedStudies(_united(parts, missing), tuple(sentences))
 
 
 def _part(study: Study, new_names: Mapping[str, str], seeds: int) -> Study:

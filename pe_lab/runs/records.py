@@ -35,7 +35,7 @@ _READER_OF_OLDER = "pe_lab 0.1.0 reads 2 to 8"
 ROUNDING = 1e-9
 
 
-class Damaged(UserError):  # noqa: N818
+class DamagedRecord(UserError):  # noqa: N818
     """A file whose content changed after it was written."""
 
 
@@ -83,7 +83,7 @@ def read(path: Path) -> Record:
     A record of an older version is returned as this version would have written it.
 
     Raises:
-      Damaged: the file changed after it was written, or is no record.
+      DamagedRecord: the file changed after it was written, or is no record.
       UserError: it is of another version, or the machine cannot read it.
     """
     return _from_text(_content(path), path)
@@ -188,7 +188,7 @@ def each(
     for path in paths:
         try:
             record = _read_named(path, only_head=only_heads)
-        except Damaged as e:
+        except DamagedRecord as e:
             if damaged is None:
                 raise
             damaged[path] = str(e)
@@ -265,9 +265,9 @@ def write_json(path: Path, content: object) -> None:
     files.write_text(path, text + "\n")
 
 
-def _damaged(path: Path, reason: str) -> Damaged:
+def _damaged(path: Path, reason: str) -> DamagedRecord:
     if path.name == ARCHIVE:
-        return Damaged(f"The records {path} are damaged ({reason}). Restore the file.")
-    return Damaged(
+        return DamagedRecord(f"The records {path} are damaged ({reason}). Restore the file.")
+    return DamagedRecord(
         f"The record {path} is damaged ({reason}). The next sweep sets it aside and runs it again."
     )

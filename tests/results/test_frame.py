@@ -156,7 +156,7 @@ def test_a_folder_without_a_study_and_a_damaged_record_are_refused(tmp_path):
     folder = fake_study.two_variants(tmp_path)
     path = records.path_of(folder, "r0")
     path.write_text(path.read_text().replace("0.996", "1.0").replace("0.5", "0.75"))
-    with pytest.raises(records.Damaged, match="r0"):
+    with pytest.raises(records.DamagedRecord, match="r0"):
         frame.read(folder)
 
 

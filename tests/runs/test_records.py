@@ -195,7 +195,7 @@ def test_another_schema_version_is_refused(tmp_path, version):
     )
     with pytest.raises(UserError, match=words) as error:
         records.read(of_version(tmp_path, version))
-    assert not isinstance(error.value, records.Damaged)
+    assert not isinstance(error.value, records.DamagedRecord)
 
 
 def test_a_record_of_version_6_is_read_with_later_settings_and_stays_as_it_is(tmp_path):
@@ -301,7 +301,7 @@ def test_a_head_is_the_record_without_its_rows_and_its_curve(tmp_path, config):
 def test_a_changed_row_is_damage_of_its_head(tmp_path):
     path = records.write(tmp_path, record())
     path.write_bytes(path.read_bytes().replace(b'"value": 0.5', b'"value": 0.6'))
-    with pytest.raises(records.Damaged, match="its content does not match its digest"):
+    with pytest.raises(records.DamagedRecord, match="its content does not match its digest"):
         list(records.each(tmp_path, only_heads=True))
 
 
@@ -371,12 +371,12 @@ def test_a_damaged_archive_is_refused(tmp_path):
     intact = path.read_bytes()
     path.write_bytes(intact[:-20])
     with pytest.raises(
-        records.Damaged, match=r"records\.jsonl\.gz are damaged .* Restore the file"
+        records.DamagedRecord, match=r"records\.jsonl\.gz are damaged .* Restore the file"
     ):
         records.read_all(path.parent)
     changed = gzip.decompress(intact).replace(b'"finished"', b'"diverged"', 1)
     path.write_bytes(gzip.compress(changed))
-    with pytest.raises(records.Damaged, match="its content does not match its digest"):
+    with pytest.raises(records.DamagedRecord, match="its content does not match its digest"):
         records.read_all(path.parent)
 
 
@@ -384,7 +384,9 @@ def test_a_damaged_archive_is_refused(tmp_path):
 def test_an_empty_archive_is_damaged_and_does_not_read_as_no_records(tmp_path, content):
     _, path = _archived(tmp_path, "a")
     path.write_bytes(content)
-    with pytest.raises(records.Damaged, match=r"are damaged \(it is empty\)\. Restore the file"):
+    with pytest.raises(
+        records.DamagedRecord, match=r"are damaged \(it is empty\)\. Restore the file"
+    ):
         records.read_all(path.parent)
 
 
@@ -414,7 +416,7 @@ def test_an_error_of_the_machine_is_no_damage_of_a_record(tmp_path, monkeypatch,
         UserError, match=rf"^{path} cannot be read \(.*{os.strerror(number)}\)\.$"
     ) as e:
         records.read_intact(tmp_path)
-    assert not isinstance(e.value, records.Damaged)
+    assert not isinstance(e.value, records.DamagedRecord)
 
 
 def test_a_folder_that_the_machine_cannot_read_is_not_empty(tmp_path, monkeypatch):
