@@ -81,6 +81,30 @@ def test_positions_of_two_axes_reach_the_encodings_of_each_axis_and_an_offset_bo
         assert np.abs(models.run(model, models.stream(stream.tokens, moved)) - base).max() > 1e-4
 
 
+ONE_AXIS_A_HEAD = tuple(dict(name="rope", axis=axis, heads=(axis,)) for axis in range(2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encodings", [("mrope",), ONE_AXIS_A_HEAD], ids=["mrope", "heads"])
+def test_a_copied_page_is_six_positions_after_its_prompt_on_all_axes(encodings):
+    """A page of two letters and an image of 2 x 3 advances by 5, and the separator by 1."""
+    run = tiny.run(
+        *encodings,
+        positions={"name": "multimodal"},
+        task={"name": "copy_page", "num_symbols": 4},
+        train__min_length=2,
+        evaluate__lengths=(2, 3),
+        train__max_length=2,
+        evaluate__curve_lengths=(2,),
+    )
+    positions = np.asarray(read(run)[1]["decoder"].positions[0][0])  # [B, L, 3]
+    prompt, separator, target = positions[:, 1:9], positions[:, 9], positions[:, 10:18]
+    np.testing.assert_array_equal(separator, 6)
+    np.testing.assert_array_equal(target - prompt[:, : target.shape[1]], 6)
+    times = np.sort(prompt[..., 0], axis=1)
+    assert (np.diff(times, axis=1) == 0).sum(axis=1).tolist() == [5] * len(times)  # one image
+
+
 @pytest.mark.full
 def test_decoding_from_a_cache_equals_the_full_forward_on_two_axes():
     model = models.build(*BIPE)
