@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pe_lab.results import formats, frame, metrics, standard_tables, tables
+from pe_lab.results import formats, frame, metrics, standard_tables, summary, tables
 from pe_lab.runs import record_rows, records
 from tests.results import synthetic
 from tests.results.fake_study import point, record, two_variants, values, write_study
@@ -380,3 +380,26 @@ def test_no_label_question_or_error_is_markup_or_a_formula(tmp_path):
     text = (folder / "table.csv").read_text()
     assert "'=HYPERLINK(1)," in text
     assert not any(cell.startswith("=") for line in text.splitlines() for cell in line.split(","))
+
+
+def test_the_numbers_are_read_as_often_for_any_number_of_variants(tmp_path, monkeypatch):
+    """A pass over all numbers for each variant would be quadratic for a large study."""
+    values_at = summary.values_at
+    reads = []
+
+    def counted(*arguments):
+        reads.append(arguments)
+        return values_at(*arguments)
+
+    monkeypatch.setattr(summary, "values_at", counted)
+    counts = []
+    for number in (2, 5):
+        entries = []
+        for i in range(number):
+            made = record(f"r{i}", test={4: 1.0, 8: 0.5}, validation={4: 1.0})
+            entries.append((point(f"mine_{i}", 0), made))
+        folder = write_study(tmp_path / str(number), *entries)
+        tables.write(frame.read(folder), folder)
+        counts.append(len(reads))
+        reads.clear()
+    assert counts[0] == counts[1] > 0
