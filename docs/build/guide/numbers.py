@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from pe_lab.inspection import linear_shift, scorecard, table_statistics
+from pe_lab.inspection import linear_shift, scorecard
 from pe_lab.inspection.trained import input_embeddings
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.model.streams import Stream
@@ -28,7 +28,6 @@ def fresh(model: Model) -> dict[str, Any]:
     Args:
       model: sizes of the untrained models.
     """
-    binary = UntrainedEncoding({"name": "binary"}).table(64)
     return {
         "what a permuted prompt changes": {
             name: permuted(model, *of) for name, of in _ORDER.items()
@@ -38,12 +37,6 @@ def fresh(model: Model) -> dict[str, Any]:
             for n in (64, 1024)
         },
         "normalized": dict(scorecard.row(NORMALIZED).numbers),
-        "step of normalized": {
-            n: float(table_statistics.steps(NORMALIZED.table(n)).mean()) for n in (8, 64)
-        },
-        "bits that flip": {
-            f"{p} to {p + 1}": int((binary[p] != binary[p + 1]).sum()) for p in (1, 31)
-        },
         "missed by the map of a shift": map_error(),
         "cosines": {width: cosines(width) for width in WIDTHS},
     }
@@ -52,7 +45,6 @@ def fresh(model: Model) -> dict[str, Any]:
 _ORDER = {  # architecture and encoding
     "encoder, nope": ("encoder", "nope"),
     "encoder, sinusoidal": ("encoder", "sinusoidal"),
-    "decoder, nope": ("decoder", "nope"),
 }
 
 
@@ -93,24 +85,15 @@ def map_error() -> float:
 
 
 def cosines(width: int) -> dict[str, float]:
-    """Cosines of random tokens with sinusoidal embeddings, and with as many random directions."""
-    normal = np.random.default_rng(width).standard_normal
-    table, directions = normal((_TOKENS, width)), normal((64, width))
+    """Cosines of random tokens with sinusoidal embeddings, and of random directions."""
+    table = np.random.default_rng(width).standard_normal((_TOKENS, width))
     sinusoidal = UntrainedEncoding({"name": "sinusoidal"}, width=width).table(64)
-    shared = input_embeddings.shared_directions(table, sinusoidal)
-    random = input_embeddings.shared_directions(table, directions)
-    return {**named_directions(shared), "rms cosine, both random": random.rms_cosine}
+    return named_cosines(input_embeddings.shared_directions(table, sinusoidal))
 
 
-def named_directions(shared: input_embeddings.SharedDirections) -> dict[str, float]:
+def named_cosines(shared: input_embeddings.SharedDirections) -> dict[str, float]:
     """Return the numbers under the names of the page's lookups."""
     return {
         "rms cosine": shared.rms_cosine,
         "rms cosine of random directions": shared.rms_cosine_by_chance,
-        "mean absolute cosine": shared.mean_cosine,
-        "mean absolute cosine of random directions": shared.mean_cosine_by_chance,
-        "largest cosine": shared.largest_cosine,
-        "directions of the codes": shared.embedding_directions,
-        "overlap": shared.overlap,
-        "overlap by chance": shared.overlap_by_chance,
     }

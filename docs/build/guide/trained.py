@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from docs.build.guide.numbers import named_directions
+from docs.build.guide.numbers import named_cosines
 from pe_lab.inspection import similarity
 from pe_lab.inspection.trained.findings import Findings
 from pe_lab.inspection.trained.four_terms import TERMS
@@ -76,7 +76,6 @@ def inspect(
     measured = {
         "shares": {f"layer {layer}": _before_and_after(findings, layer) for layer in layers},
         "input": {"before": _input(findings, 0), "after": _input(findings, -1)},
-        "solved at": findings.course.solved_at,
         "table": {when: order_of(E) for when, E in tables.items()},
     }
     return measured, tables
@@ -113,7 +112,7 @@ def _input(findings: Findings, at: int) -> dict[str, Any]:
     return {
         "rms of token": parts.token_rms,
         "rms of code": parts.embedding_rms,
-        **named_directions(parts.directions),
+        **named_cosines(parts.directions),
         "four terms": parts.terms,
     }
 
@@ -130,13 +129,10 @@ def _tables(folder: Path, run_id: str) -> dict[str, Float[np.ndarray, "l d"]]:
     return tables
 
 
-def order_of(E: Float[np.ndarray, "l d"]) -> dict[str, float | None]:
-    """Return mean cosines of rows one and two apart, and how often nearer is more similar."""
+def order_of(E: Float[np.ndarray, "l d"]) -> dict[str, float]:
+    """Return mean cosines of rows one and two apart."""
     cosines = similarity.gram(E / np.linalg.norm(E, axis=1, keepdims=True))
-    positions = np.arange(len(E))
-    distances = np.abs(positions[:, None] - positions[None]).astype(np.float64)
     return {
         "cosine of rows 1 apart": float(np.diagonal(cosines, 1).mean()),
         "cosine of rows 2 apart": float(np.diagonal(cosines, 2).mean()),
-        "nearer is more similar": similarity.nearer_is_more_similar(cosines, distances),
     }

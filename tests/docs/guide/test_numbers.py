@@ -22,17 +22,15 @@ def test_the_map_that_is_written_down_is_the_map():
 
 
 @pytest.mark.slow
-def test_the_numbers_of_counts_and_bits_by_hand():
+def test_the_numbers_of_counts_by_hand():
     found = numbers.fresh(models.settings())
     assert found["largest index"] == {64: 63, 1024: 1023}
-    assert found["bits that flip"] == {"1 to 2": 2, "31 to 32": 6}
-    assert found["step of normalized"] == pytest.approx({8: 1 / 7, 64: 1 / 63})
     assert list(found["cosines"]) == list(numbers.WIDTHS)
 
 
 def test_random_directions_have_the_cosine_of_their_width():
     found = numbers.cosines(64)
-    assert found["rms cosine, both random"] == pytest.approx(1 / 8, rel=0.02)
+    assert found["rms cosine of random directions"] == 1 / 8
     assert found["rms cosine"] == pytest.approx(1 / 8, rel=0.05)
 
 
@@ -42,8 +40,6 @@ def test_rows_in_order_are_told_from_rows_without():
     )
     assert ordered["cosine of rows 1 apart"] > ordered["cosine of rows 2 apart"] > 0.8
     assert abs(random["cosine of rows 1 apart"]) < 0.1
-    assert ordered["nearer is more similar"] > 0.9
-    assert random["nearer is more similar"] == pytest.approx(0.5, abs=0.1)
 
 
 def test_rows_that_alternate_are_told():
