@@ -9,7 +9,9 @@ from docs.build import (
     encodings,
     initialization,
     performance,
+    reproductions,
     statistics,
+    suite_grid,
     tasks,
     tour,
 )
@@ -66,6 +68,8 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
         "logits and gradients of untrained models: three minutes",
     ),
     "performance": (performance.draw, "the picture of docs/performance.md: a second"),
+    "reproductions": (reproductions.draw, "the picture of docs/reproductions.md: a few seconds"),
     "scorecard": (scorecard, "properties and pictures of all encodings: two minutes"),
+    "suite_grid": (suite_grid.draw, "pictures of results/published/suite_grid_first: a few seconds"),
     "tour": (tour.write, f"outputs of {tour.TOUR}: two minutes"),
 }

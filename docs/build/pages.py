@@ -21,8 +21,10 @@ from docs.build import (
     noise,
     performance,
     protocols,
+    reproductions,
     statistics,
     suite,
+    suite_grid,
     tasks,
     templates,
 )
@@ -33,7 +35,7 @@ from pe_lab.runs.errors import UserError, unknown
 
 STUDIES = Path("results/published")
 FRONT_PAGE = Path("README.md")
-FRONT_TEMPLATE = STUDIES / "copy_baselines" / "front_page.md.jinja"
+FRONT_TEMPLATE = STUDIES / "suite_grid_first" / "front_page.md.jinja"
 BEGIN = "<!-- results, written by `python -m docs.build` from front_page.md.jinja -->\n"
 END = "<!-- end of results -->\n"
 
@@ -41,17 +43,20 @@ Lookups = Mapping[str, Any]
 
 # The lookups of single pages. Every page can look up published studies as well.
 LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
+    "README.md": lambda root: {**suite_grid.lookups(root), **reproductions.lookups(root)},
     "docs/encodings.md": encodings.lookups,
-    "docs/findings.md": noise.lookups,
+    "docs/findings.md": lambda root: {**noise.lookups(root), "grid": suite_grid.lookups(root)},
     "docs/guide.md": guide.lookups,
     "docs/performance.md": performance.lookups,
     "docs/protocols.md": protocols.lookups,
+    "docs/reproductions.md": reproductions.lookups,
     "docs/statistics.md": statistics.lookups,
     "docs/studies.md": metrics.lookups,
     "docs/tasks.md": tasks.lookups,
     "results/published/encoding_costs/README.md": costs.lookups,
     "results/published/noise/README.md": noise.lookups,
     "results/published/suite/README.md": suite.lookups,
+    "results/published/suite_grid_first/README.md": suite_grid.lookups,
     "results/published/throughput/README.md": costs.throughput_lookups,
 }
 

@@ -19,18 +19,22 @@ _LITERATURE = re.compile(r":literature\s+# (about [\d.]+ \w+)")
 
 def lookups(root: Path) -> dict[str, Any]:
     """Return the table of the protocols, and the tables of the figures from the literature."""
-    names = [path.stem for path in sorted((root / FOLDER).glob("*.py"))]
-    modules = [importlib.import_module(f"configs.papers.{name}") for name in names]
-    protocols = [module for module in modules if hasattr(module, "get_config")]
+    modules = [importlib.import_module(f"configs.papers.{name}") for name in names(root)]
     rows = [["config", "question", "papers", "runs of the protocol", "scaled", "literature"]]
     figures = []
-    for module in protocols:
+    for module in modules:
         name = module.__name__.rpartition(".")[2]
         rows.append([f"[{name}](../{FOLDER}/{name}.py)", *_row(module.__doc__ or "")])
         analysis = module.analysis() if hasattr(module, "analysis") else {}
         for literature in read_analysis_spec.from_dict(analysis).literature:
             figures.append(f"### {name}: {literature.source}\n\n{_figures(literature)}")
     return {"table": markdown.table(rows), "figures": "\n\n".join(figures)}
+
+
+def names(root: Path) -> list[str]:
+    """Return the names of the configs of papers."""
+    stems = [path.stem for path in sorted((root / FOLDER).glob("*.py"))]
+    return [name for name in stems if name not in ("__init__", "forms")]
 
 
 def _row(docstring: str) -> list[str]:

@@ -1,0 +1,173 @@
+"""Lookups and picture of the suite's second protocol: numbers over all learning rates."""
+
+import functools
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from docs.build import markdown
+from docs.build.numbers import listed
+from pe_lab.results import formats, frame, run_scores, setting_tables
+from pe_lab.results.study import Study
+
+FOLDER = Path("results/published/suite_grid_first")
+PICTURE = FOLDER / "each_learning_rate.png"
+FRONT_PICTURE = FOLDER / "front_page.png"
+RATE = "train.learning_rate"
+# Of the front page: a rotation, and five biases and distances that extend at some rates.
+FRONT = ("rope", "alibi", "t5_bias", "fire", "kerple", "shaw")
+_HEADERS = {
+    "runs": "extrapolate",
+    "best": "at its best rate",
+    "validation": "at validation's rate",
+    "area": "area",
+}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows of the study whose runs are finished at every rate and seed.
+
+    Attributes:
+      runs: one row for each run; "name" has no task.
+      by_name: of setting_tables.by_variant, by the name of the encoding and its positions.
+      regrets: of setting_tables.regrets, by rule.
+    """
+
+    study: Study
+    runs: pd.DataFrame
+    by_name: pd.DataFrame
+    regrets: pd.DataFrame
+
+
+@functools.cache
+def grid(root: Path) -> Grid:
+    study = frame.read(root / FOLDER)
+    runs = setting_tables.full_grid(study)
+    table = setting_tables.by_variant(study, runs)
+    regrets = setting_tables.regrets(runs, RATE, study.spec.extrapolation.point.at or 2)
+    task = f" · {runs['task'].iloc[0]}"
+    names = table["name"].str.removesuffix(task)
+    runs = runs.assign(name=runs["name"].str.removesuffix(task))
+    return Grid(study, runs, table.assign(name=names).set_index("name"), regrets.set_index("rule"))
+
+
+def lookups(root: Path) -> dict[str, Any]:
+    found = grid(root)
+    config = importlib.import_module("configs.suite_grid")
+    planned = config.sweep()
+    return {
+        "table": _table(found, intervals=False),
+        "table_with_intervals": _table(found, intervals=True),
+        "regret_table": _regret_table(found.regrets),
+        "at_rate": functools.partial(_at_rate, found.runs),
+        "at_rates": functools.partial(_at_rates, found.runs),
+        "column": functools.partial(_column, found.by_name),
+        "extrapolate": functools.partial(_extrapolate, found.by_name),
+        "regret": functools.partial(_regret, found.regrets),
+        "solved_above_lowest": _solved_above_lowest(found.runs),
+        "num_planned": f"{len(planned):,}",
+        "num_tasks": str(len(config.TASKS)),
+        "longest": str(max(config.MULTIPLES)),
+        "num_rows": str(len(found.by_name)),
+        "num_seeds": str(found.runs["seed"].nunique()),
+        "rates": listed(found.runs[RATE].drop_duplicates()),
+    }
+
+
+def _table(found: Grid, *, intervals: bool) -> str:
+    rows = [["encoding", *_HEADERS.values()]]
+    for name, row in found.by_name.iterrows():
+        counts = f"{row['extrapolates']:.0f} of {row['solved']:.0f}"
+        if row["solved"] == 0:
+            counts = "not solved"
+        elif intervals:
+            counts += f" [{row['reliably_low']:.2f}, {row['reliably_high']:.2f}]"
+        cells = [counts]
+        for column in ("best", "validation", "area"):
+            cells.append(_value(row, column, intervals=intervals))
+        rows.append([f"`{name}`", *cells])
+    return markdown.table(rows)
+
+
+def _value(row: "pd.Series[Any]", column: str, *, intervals: bool) -> str:
+    text = formats.number(row[column])
+    if not intervals:
+        return text
+    low, high = (formats.number(row[f"{column}_{end}"]) for end in ("low", "high"))
+    return f"{text} [{low}, {high}]"
+
+
+def _regret_table(regrets: pd.DataFrame) -> str:
+    rows = [["rule", "regret"]]
+    for rule in regrets.index:
+        if " - " not in str(rule):
+            rows.append([str(rule), _regret(regrets, str(rule))])
+    return markdown.table(rows)
+
+
+def _regret(regrets: pd.DataFrame, rule: str) -> str:
+    """Mean regret of a rule, with its interval."""
+    ends = ("regret", "low", "high")
+    regret, low, high = (formats.number(regrets.loc[rule, end], exact=False) for end in ends)
+    return f"{regret} [{low}, {high}]"
+
+
+def _of(runs: pd.DataFrame, name: str, rate: str) -> pd.DataFrame:
+    found = runs[(runs["name"] == name) & (runs[RATE] == rate)]
+    assert len(found), f"suite_grid_first has no {name} at {rate}"
+    return found
+
+
+def _at_rate(runs: pd.DataFrame, name: str, rate: str, multiple: float = 2) -> str:
+    """Median exact match of an encoding at a learning rate, over seeds."""
+    return formats.number(_of(runs, name, rate)[run_scores.at(multiple)].median())
+
+
+def _at_rates(runs: pd.DataFrame, name: str, multiple: float = 2) -> str:
+    """Median exact match of an encoding at each learning rate."""
+    rates = runs[RATE].drop_duplicates()
+    return listed(f"{_at_rate(runs, name, rate, multiple)} at {rate}" for rate in rates)
+
+
+def _column(by_name: pd.DataFrame, name: str, column: str) -> str:
+    """A number of the table with its interval: best, validation or area."""
+    return _value(by_name.loc[name], column, intervals=True)
+
+
+def _extrapolate(by_name: pd.DataFrame, *names: str) -> str:
+    """Runs of some encodings that extrapolate, of those that solve the training lengths."""
+    rows = by_name.loc[list(names)]
+    return f"{rows['extrapolates'].sum()} of {rows['solved'].sum()}"
+
+
+def _solved_above_lowest(runs: pd.DataFrame) -> str:
+    """Runs that solve the training lengths, of all runs above the lowest learning rate."""
+    above = runs[runs[RATE] != runs[RATE].iloc[0]]
+    return f"{int(above['solved'].sum())} of {len(above)}"
+
+
+def draw(root: Path) -> None:
+    """Draw exact match at twice the length against the rate: six encodings, and all of them."""
+    from pe_lab.results.plots import drawing, setting_dots
+
+    grid.cache_clear()
+    found = grid(root)
+    losses = found.runs.groupby(["name", RATE], sort=False)[run_scores.LOSS].mean()
+    chosen = {str(name): losses[name].idxmin() for name in found.by_name.index}
+    for file, names in ((FRONT_PICTURE, FRONT), (PICTURE, tuple(found.by_name.index))):
+        with drawing.settings():
+            figure = setting_dots.draw(
+                found.runs,
+                x=RATE,
+                y="2x",
+                panel="name",
+                order=[name for name in names if name in found.by_name.index],
+                chosen=chosen,
+                xlabel="learning rate",
+                ylabel="exact match at twice the training length",
+            )
+            drawing.save(figure, [root / file], few_colors=True)

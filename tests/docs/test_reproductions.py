@@ -1,0 +1,52 @@
+"""The page of reproductions, of a study made by hand."""
+
+from docs.build import reproductions
+from tests.results.fake_study import point, record, write_study
+
+CLAIMS = [
+    {"text": "RoPE extends further.", "a": "rope", "b": "alibi", "figures": [0.8, 0.3]},
+    {"text": "ALiBi extends further.", "a": "alibi", "b": "rope"},
+    {"text": "RoPE extends further than FIRE.", "a": "rope", "b": "fire"},
+]
+AT_TWICE = {"rope": 0.9, "alibi": 0.5, "fire": 0.2}
+
+
+def publish(root):
+    entries = []
+    for name, value in AT_TWICE.items():
+        solved = 0.3 if name == "fire" else 1.0
+        for seed in range(5):
+            tests = {4: 1.0, 8: value + seed / 100}
+            run = record(f"{name}{seed}", seed, test=tests, validation={4: solved})
+            entries.append((point(name, seed), run))
+    folder = root / reproductions.STUDIES / "doe_scaled"
+    folder.mkdir(parents=True)
+    analysis = {"reproduction": {"paper": "Doe 2024", "claims": CLAIMS}}
+    write_study(folder, *entries, name="doe_scaled", analysis=analysis)
+    for name in ("doe", "roe", "forms"):
+        config = root / "configs" / "papers" / f"{name}.py"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.touch()
+
+
+def test_a_row_has_the_numbers_of_the_paper_and_ours_and_the_verdict(tmp_path):
+    publish(tmp_path)
+    page = reproductions.lookups(tmp_path)
+    counts = ("num_claims", "num_holding", "num_failing", "num_undecided")
+    assert [page[name] for name in counts] == ["3", "1", "1", "1"]
+    holds, fails, undecided = page["sections"].splitlines()[-3:]
+    assert (
+        "| 0.80 and 0.30 | 0.92 and 0.52 | +0.40 [+0.40, +0.40] | 5 and 5 | **holds, scaled** |"
+        in holds
+    )
+    assert "| – | 0.52 and 0.92 |" in fails
+    assert "**does not hold**" in fails
+    assert "**undecided**: fire did not solve the training lengths" in undecided
+    assert page["missing"] == "[roe](../configs/papers/roe.py)"
+
+
+def test_the_picture_has_a_row_for_each_claim(tmp_path):
+    publish(tmp_path)
+    (tmp_path / reproductions.PICTURE).parent.mkdir(parents=True)
+    reproductions.draw(tmp_path)
+    assert (tmp_path / reproductions.PICTURE).stat().st_size > 1000
