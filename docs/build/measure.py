@@ -70,6 +70,9 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "performance": (performance.draw, "the picture of docs/performance.md: a second"),
     "reproductions": (reproductions.draw, "the picture of docs/reproductions.md: a few seconds"),
     "scorecard": (scorecard, "properties and pictures of all encodings: two minutes"),
-    "suite_grid": (suite_grid.draw, "pictures of results/published/suite_grid_first: a few seconds"),
+    "suite_grid": (
+        suite_grid.draw,
+        "pictures of suite_grid:first: a few seconds",
+    ),
     "tour": (tour.write, f"outputs of {tour.TOUR}: two minutes"),
 }
