@@ -30,7 +30,6 @@ from pe_lab.runs.record_schema import JsonObject, Record
 
 ARCHIVE = "records.jsonl.gz"
 SCHEMA_VERSION, _OLDEST = 8, 6
-_READER_OF_OLDER = "pe_lab 0.1.0 reads 2 to 8"
 # Subtracted from thresholds, because the floating-point mean of three times 0.99 is below 0.99.
 ROUNDING = 1e-9
 
@@ -120,9 +119,10 @@ def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
     except (ValueError, TypeError) as e:
         raise _damaged(path, one_line(e)) from e
     if version not in range(_OLDEST, SCHEMA_VERSION + 1):
+        others = ", and pe_lab 0.1.0 reads 2 to 8" if version in range(2, _OLDEST) else ""
         raise UserError(
             f"{path} has schema_version {version!r}; this pe_lab reads {_OLDEST} to "
-            f"{SCHEMA_VERSION}, and {_READER_OF_OLDER}."
+            f"{SCHEMA_VERSION}{others}."
         )
     if not is_intact:
         raise _damaged(path, "its content does not match its digest")

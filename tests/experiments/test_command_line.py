@@ -532,7 +532,7 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
         '{"schema_version": 99, "digest": "x"}', encoding="utf-8"
     )
     said = refused("sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}")
-    assert said == f"{tmp_path}/records/x.json has schema_version 99; this pe_lab reads 2 to 8."
+    assert said == f"{tmp_path}/records/x.json has schema_version 99; this pe_lab reads 6 to 8."
 
 
 @pytest.mark.slow

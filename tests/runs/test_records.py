@@ -3,6 +3,7 @@ import errno
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -187,12 +188,19 @@ def of_version(folder, version, **changes):
     return path
 
 
-@pytest.mark.parametrize("version", [1, 2, 5, 9, "8"])
-def test_another_schema_version_is_refused(tmp_path, version):
-    words = (
-        rf"has schema_version {version!r}; this pe_lab reads 6 to 8, and pe_lab 0\.1\.0 reads "
-        r"2 to 8\.$"
-    )
+@pytest.mark.parametrize(
+    ("version", "others"),
+    [
+        (1, ""),
+        (2, ", and pe_lab 0.1.0 reads 2 to 8"),
+        (5, ", and pe_lab 0.1.0 reads 2 to 8"),
+        (9, ""),
+        ("8", ""),
+    ],
+)
+def test_another_schema_version_is_refused(tmp_path, version, others):
+    sentence = f"has schema_version {version!r}; this pe_lab reads 6 to 8{others}."
+    words = f"{re.escape(sentence)}$"
     with pytest.raises(UserError, match=words) as error:
         records.read(of_version(tmp_path, version))
     assert not isinstance(error.value, records.DamagedRecord)
