@@ -13,7 +13,7 @@ import pytest
 
 from pe_lab.cli import _config_files
 from pe_lab.results import formats, frame, read_analysis_spec, tables
-from pe_lab.runs import analysis_spec, config, record_rows, records
+from pe_lab.runs import analysis_spec, config, record_rows, records, rope_parameters
 from pe_lab.runs.evaluation_points import grid as places
 from pe_lab.sweeps import design_checks, plans, study, sweep, tuning
 from pe_lab.sweeps.launchers.local import Local
@@ -31,6 +31,7 @@ WITH_SMOKE = (
     "context_extension",
     "convolution",
     "exposure",
+    "hybrids",
     "journey",
     "noise",
     "quickstart",
@@ -136,6 +137,9 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
         "contiguous": grid((8, 12), (0, 32)),
         "shifted(max_shift=32)": grid((8, 12), (0, 32)),
     },
+    "hybrids": {
+        name: grid((4, 5, 6, 8, 12, 16), trained=(4,)) for name in ("rope", "Llama 4", "DroPE")
+    },
     "journey": {"normalized": grid((8, 12, 16), (0, 32)), "shaw": grid((8, 12, 16), (0, 32))},
     "noise": {name: grid((8, 9, 10, 12, 16, 24)) for name in ("rope", "t5_bias", "alibi", "fire")},
     "quickstart": {name: grid((4, 8), trained=(4,)) for name in ("shaw", "rope")},
@@ -166,9 +170,10 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
 @pytest.mark.full
 @pytest.mark.parametrize("name", WITH_SMOKE)
 def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, monkeypatch):
-    """Swept in this process, and with one layer: half of its time is compiling."""
+    """Swept in this process, and with one layer where it may: half of its time is compiling."""
     values = module(name).get_config(smoke=True).to_dict()
-    values["model"]["num_layers"] = 1
+    if name != "hybrids":  # its encodings name their layers
+        values["model"]["num_layers"] = 1
     made = study.expand(name, values, module(name).sweep(smoke=True), tmp_path)
     monkeypatch.setattr(
         Local,
@@ -435,3 +440,15 @@ def test_a_smoke_form_has_few_tokens(name):
         assert run.train.steps <= 20
         assert run.train.batch_size * trained < 400
         assert num_tests * tested < 5000
+
+
+def test_hybrids_have_the_layers_of_published_configs():
+    encodings = module("hybrids").encodings()
+    num_layers = module("hybrids").NUM_LAYERS
+    for name, family in {
+        "SmolLM3": "smollm3",
+        "Llama 4": "llama4_text",
+        "Command R7B": "cohere2",
+    }.items():
+        published = rope_parameters.read({"model_type": family, "num_hidden_layers": num_layers})
+        assert encodings[name][0]["layers"] == published[0]["layers"] == (0, 1, 2)
