@@ -112,8 +112,11 @@ def wilson(successes: Number, count: Number) -> Interval | None:
     square = _QUANTILE**2 / count
     middle = (rate + square / 2) / (1 + square)
     half = math.sqrt(square * rate * (1 - rate) + square**2 / 4) / (1 + square)
-    # Rounding takes the ends of 0 of n and of n of n out of the range of a rate.
-    return Interval(max(0.0, middle - half), min(1.0, middle + half), "wilson")
+    # The intervals of 0 of n and of n of n end at 0 and 1. Rounding would leave 1 - 2e-16, which a
+    # table shows as 0.999.
+    low = middle - half if rate > 0 else 0.0
+    high = middle + half if rate < 1 else 1.0
+    return Interval(low, high, "wilson")
 
 
 def center(values: Sequence[Number]) -> Center | None:

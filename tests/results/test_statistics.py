@@ -22,7 +22,7 @@ def test_wilson_by_the_formula():
 
 @pytest.mark.parametrize(
     ("successes", "count", "end", "value"),
-    [(0, 4, "low", 0.0), (4, 4, "high", 1.0), (0, 1, "low", 0.0)],
+    [(0, 4, "low", 0.0), (4, 4, "high", 1.0), (10, 10, "high", 1.0), (0, 1, "low", 0.0)],
 )
 def test_wilson_ends_at_the_ends_of_the_scale(successes, count, end, value):
     assert getattr(s.wilson(successes, count), end) == value
