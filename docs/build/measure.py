@@ -9,7 +9,6 @@ from docs.build import (
     encodings,
     initialization,
     performance,
-    reproductions,
     statistics,
     suite_grid,
     tasks,
@@ -68,7 +67,6 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
         "logits and gradients of untrained models: three minutes",
     ),
     "performance": (performance.draw, "the picture of docs/performance.md: a second"),
-    "reproductions": (reproductions.draw, "the picture of docs/reproductions.md: a few seconds"),
     "scorecard": (scorecard, "properties and pictures of all encodings: two minutes"),
     "suite_grid": (
         suite_grid.draw,

@@ -54,6 +54,12 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/studies.md": metrics.lookups,
     "docs/tasks.md": tasks.lookups,
     "results/published/encoding_costs/README.md": costs.lookups,
+    "results/published/huang8_scaled/README.md": functools.partial(
+        reproductions.of_study, "huang8_scaled"
+    ),
+    "results/published/lm_extrapolation_scaled/README.md": functools.partial(
+        reproductions.of_study, "lm_extrapolation_scaled"
+    ),
     "results/published/noise/README.md": noise.lookups,
     "results/published/suite/README.md": suite.lookups,
     "results/published/suite_grid_first/README.md": suite_grid.lookups,

@@ -13,7 +13,6 @@ from pe_lab.results.reproduction import Outcome
 from pe_lab.results.study import Study
 
 STUDIES = Path("results/published")
-PICTURE = Path("docs/pictures/reproductions.png")
 _HEADER = ("claim", "at", "theirs", "ours", "a − b", "solved", "verdict")
 
 
@@ -42,13 +41,22 @@ def lookups(root: Path) -> dict[str, Any]:
     }
 
 
+def of_study(name: str, root: Path) -> dict[str, str]:
+    """Return the lookup of the page of a study: the table of its claims."""
+    outcomes = reproduction.outcomes(frame.read(root / STUDIES / name))
+    return {"claims": _table(outcomes)}
+
+
+def _table(outcomes: Sequence[Outcome]) -> str:
+    return markdown.table([_HEADER, *map(_row, outcomes)])
+
+
 def _section(study: Study, outcomes: Sequence[Outcome]) -> str:
     spec = study.spec.reproduction
     size = "the authors' size" if spec.is_authors_size else "a smaller size than the authors'"
     page = f"[{study.name}](../{STUDIES}/{study.name}/README.md)"
-    rows = [_HEADER, *map(_row, outcomes)]
     heading = f"## {spec.paper}: {study.name}"
-    return f"{heading}\n\nTrained at {size}; {page} has all numbers.\n\n{markdown.table(rows)}"
+    return f"{heading}\n\nTrained at {size}; {page} has all numbers.\n\n{_table(outcomes)}"
 
 
 def _row(outcome: Outcome) -> list[str]:
@@ -66,34 +74,3 @@ def _row(outcome: Outcome) -> list[str]:
 
 def _numbers(values: Sequence[float | None]) -> str:
     return " and ".join(map(formats.number, values)) or "–"
-
-
-def draw(root: Path) -> None:
-    """Draw the difference of each claim, theirs beside ours; claims without figures have ours."""
-    from matplotlib.figure import Figure
-
-    rows = []
-    for study in studies(root):
-        for outcome in reproduction.outcomes(study):
-            # A text has bits per byte, whose differences are on another axis.
-            if outcome.b and outcome.difference is not None and not study.has_text:
-                text = f"{study.spec.reproduction.paper}: {outcome.text}"
-                rows.append((outcome, outcome.difference, text))
-    figure = Figure(figsize=(8, 1.2 + 0.4 * len(rows)), layout="constrained")
-    axes = figure.subplots()
-    for place, (outcome, difference, _) in enumerate(rows):
-        if outcome.interval:
-            axes.plot([outcome.interval.low, outcome.interval.high], [place] * 2, color="C0")
-        label = "ours, with the 95 % interval" if place == 0 else None
-        axes.plot(difference, place, "o", color="C0", label=label)
-        if outcome.theirs:
-            theirs = outcome.theirs[0] - outcome.theirs[1]
-            axes.plot(theirs, place, "D", color="C1", fillstyle="none", label="theirs")
-    axes.axvline(0, color="0.6", linewidth=0.8)
-    axes.set_yticks(range(len(rows)), [text for _, _, text in rows], fontsize=8)
-    axes.invert_yaxis()
-    axes.set_xlabel("difference of exact match; right of 0 the claim holds")
-    handles, labels = axes.get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
-    figure.legend(unique.values(), unique.keys(), loc="outside upper center", ncols=2)
-    figure.savefig(root / PICTURE, dpi=150, metadata={"Software": None})

@@ -43,10 +43,3 @@ def test_a_row_has_the_numbers_of_the_paper_and_ours_and_the_verdict(tmp_path):
     assert "**does not hold**" in fails
     assert "**undecided**: fire did not solve the training lengths" in undecided
     assert page["missing"] == "[roe](../configs/papers/roe.py)"
-
-
-def test_the_picture_has_a_row_for_each_claim(tmp_path):
-    publish(tmp_path)
-    (tmp_path / reproductions.PICTURE).parent.mkdir(parents=True)
-    reproductions.draw(tmp_path)
-    assert (tmp_path / reproductions.PICTURE).stat().st_size > 1000
