@@ -9,6 +9,7 @@ from pe_lab.tasks.base import Example as Example
 from pe_lab.tasks.base import Task as Task
 from pe_lab.tasks.base import Vocabulary as Vocabulary
 from pe_lab.tasks.batch import Batch as Batch
+from pe_lab.tasks.batch import Side as Side
 from pe_lab.tasks.binary_addition import BinaryAddition as BinaryAddition
 from pe_lab.tasks.binary_multiplication import BinaryMultiplication as BinaryMultiplication
 from pe_lab.tasks.bitwise_or import BitwiseOr as BitwiseOr
