@@ -13,6 +13,7 @@ If several settings are equally good for a rule, its score is their mean. A sett
 diverged is chosen only if every setting has such a run, and the score of a diverged run is 0.
 """
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -213,6 +214,7 @@ def bootstrap(
     return low, high
 
 
+@functools.cache  # every draw of a bootstrap divides the same seeds
 def _halves(num_seeds: int) -> list[Bool[np.ndarray, "s"]]:
     """Return every choice of half of the seeds, as masks."""
     masks = []
