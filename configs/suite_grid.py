@@ -2,7 +2,7 @@
 
     pe-lab sweep configs/suite_grid.py:pilot  # fixed the form of addition
     pe-lab sweep configs/suite_grid.py
-    pe-lab sweep configs/suite_grid.py:first  # its first 288 runs: 12 encodings on copying
+    pe-lab sweep configs/suite_grid.py:first  # its first part: 12 encodings on copying
     pe-lab sweep configs/suite_grid.py:smoke  # a small form
 
 No setting is chosen before training: every encoding trains with four rates and six seeds, so the

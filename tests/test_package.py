@@ -272,7 +272,9 @@ def test_an_installed_wheel_has_commands_that_run_in_an_empty_folder(built, tmp_
         return done.stdout
 
     pe_lab_command = target / "bin" / "pe-lab"
-    assert output(pe_lab_command, "--version").startswith(f"pe_lab {pe_lab.__version__} (Python ")
+    version, devices = output(pe_lab_command, "--version").splitlines()
+    assert version.startswith(f"pe_lab {pe_lab.__version__} (Python ")
+    assert devices.startswith("devices: ")
     assert "\nrope " in output(pe_lab_command, "list", "encodings")
     assert f"pe_lab {pe_lab.__version__} in {target}/pe_lab\n" in output(pe_lab_command, "doctor")
     program = "from pe_lab.encodings import RoPE; import pe_lab; print(RoPE, pe_lab.__path__)"

@@ -20,7 +20,7 @@ from types import ModuleType
 import pe_lab
 from pe_lab.cli import _docstrings, _exit
 from pe_lab.cli._arguments import Parser
-from pe_lab.runs.errors import unknown
+from pe_lab.runs.errors import one_line, unknown
 
 _HELP = ("-h", "--help", "help")
 
@@ -88,7 +88,13 @@ def _overview() -> str:
 
 
 def _version() -> str:
-    """Return the versions as text. The devices need JAX, whose import takes seconds."""
-    jax = importlib.metadata.version("jax")
-    versions = f"pe_lab {pe_lab.__version__} (Python {platform.python_version()}, JAX {jax})"
-    return f"{versions}\n`pe-lab doctor` names the devices."
+    """Return the versions and the devices as text. Devices need JAX, whose import takes seconds."""
+    version = importlib.metadata.version("jax")
+    versions = f"pe_lab {pe_lab.__version__} (Python {platform.python_version()}, JAX {version})"
+    try:
+        import jax
+
+        devices = ", ".join(map(str, jax.devices()))
+    except Exception as e:  # whatever is wrong with the installation
+        return f"{versions}\nJAX finds no device: {type(e).__name__}: {one_line(e)}"
+    return f"{versions}\ndevices: {devices}"

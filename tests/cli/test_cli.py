@@ -37,6 +37,10 @@ def test_help_and_version_need_no_jax(arguments):
     assert "pe_lab" in done.stdout or "pe-lab" in done.stdout
 
 
+def test_the_version_says_that_jax_cannot_be_imported():
+    assert "\nJAX finds no device: ModuleNotFoundError: " in call("--version").stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

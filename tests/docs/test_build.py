@@ -136,6 +136,7 @@ def test_the_results_take_the_marked_part_of_the_front_page(call, study, tmp_pat
     template = study / "front_page.md.jinja"
     template.write_text('{{ study.center("rope", 8) }}\n')
     monkeypatch.setattr(pages, "FRONT_TEMPLATE", template.relative_to(tmp_path))
+    monkeypatch.setitem(pages.LOOKUPS, "README.md", lambda root: {})
     front = tmp_path / "README.md"
     front.write_text(f"before\n{pages.BEGIN}{pages.END}after\n")
     assert call("README.md") == (0, "wrote README.md\n", "")

@@ -40,6 +40,10 @@ def logits(model, positions=None, **how):
     return models.run(model, reads(positions), source() if len(model.stacks) == 2 else None, **how)
 
 
+def shape_of(model, *streams):
+    return jax.eval_shape(model, models.by_stack(model, *streams))
+
+
 def keys(seed):
     return jax.random.split(jax.random.key(seed), 2)
 
@@ -161,9 +165,9 @@ def test_a_bias_shared_by_layers_is_computed_once(monkeypatch):
     monkeypatch.setattr(
         T5Bias, "bucket", lambda self, offsets: (calls.append(1), bucket(self, offsets))[1]
     )
-    jax.eval_shape(build("t5_bias", num_layers=3, num_loops=2), reads())
+    shape_of(build("t5_bias", num_layers=3, num_loops=2), reads())
     assert len(calls) == 1
-    jax.eval_shape(build(everywhere("t5_bias"), architecture="encoder_decoder"), reads(), source())
+    shape_of(build(everywhere("t5_bias"), architecture="encoder_decoder"), reads(), source())
     assert len(calls) == 1 + 3
 
 
@@ -233,9 +237,8 @@ def test_a_traced_number_of_loops_equals_a_model_with_that_number(injection):
         fields = {"num_layers": 1, "loop_injection": injection, "num_loops": num_loops}
         return build("sinusoidal", "rope", **fields)
 
-    inputs = reads()
-
     def loss(model, p, num_loops=None):
+        inputs = models.by_stack(model, reads())
         out = nnx.merge(nnx.graphdef(model), p)(inputs, num_loops=num_loops)
         return (out**2).mean()
 
@@ -355,7 +358,7 @@ def test_bfloat16_leaves_parameters_positions_bias_and_softmax_in_float32(monkey
         compute_dtype="bfloat16",
         tied_output=True,
     )
-    assert jax.eval_shape(model, reads(), source()).dtype == np.float32
+    assert shape_of(model, reads(), source()).dtype == np.float32
     assert found == {
         "offsets": {"int32"},
         "bias": {"float32"},
@@ -376,9 +379,7 @@ def test_fractions_of_positions_stay_float32_in_bfloat16(monkeypatch):
         "of_offset",
         lambda self, offset: (seen.add(str(offset.dtype)), of_offset(self, offset))[1],
     )
-    jax.eval_shape(
-        build("alibi", compute_dtype="bfloat16"), reads(jnp.linspace(0, 1, 6)[None, None])
-    )
+    shape_of(build("alibi", compute_dtype="bfloat16"), reads(jnp.linspace(0, 1, 6)[None, None]))
     assert seen == {"float32"}
 
 
