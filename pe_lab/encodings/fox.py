@@ -15,6 +15,9 @@ the scale is 1 / sqrt(Dh), as in all encodings.
 The paper's "Pro" block is FoX with settings of the model: token_shift="both", qk_norm=True,
 head_output_norm=True and output_gate="element", as configs/experiment/longcrawl64 of that code.
 
+With PaTH it is the forget gate of Yang et al. 2025, https://arxiv.org/abs/2505.16381. Their code,
+fla-org/flash-linear-attention at bc3b101, divides the sums by sqrt(Dh) as well: scaled=True.
+
 The bias is an array [B, H, L, S]. Two more channels of q and k could give c_i - c_j instead, but c
 grows with the length, and a bfloat16 q·k would lose the difference of two large numbers.
 """
@@ -50,8 +53,10 @@ class FoX(AttentionEncoding):
       decay_times: (shortest, longest) number of tokens in which a head decays to 1/e. The heads are
         spaced evenly in the logarithm. It is the initial value of b for "bias_only" and its value
         for "fixed".
+      scaled: divide the sums by sqrt(Dh), as q·k.
     """
 
+    later_arguments = ("scaled",)
     requirements = Requirements(
         only_bias=True,
         relative=True,
@@ -67,6 +72,7 @@ class FoX(AttentionEncoding):
         gate: Literal["full", "bias_only", "fixed"] = "full",
         bias_start: float = 0.0,
         decay_times: tuple[float, ...] | None = None,
+        scaled: bool = False,
         width: int,
         num_heads: int,
         rngs: nnx.Rngs,
@@ -86,6 +92,7 @@ class FoX(AttentionEncoding):
         else:
             start = _logits(decay_times, num_heads)
         self.num_heads = num_heads
+        self.scaled = scaled
         self.fixed = start if gate == "fixed" else None
         logits = None
         if gate == "bias_only":
@@ -128,7 +135,10 @@ class FoX(AttentionEncoding):
         c_i = jnp.take_along_axis(sums, query_slots, axis=1)
         c_i = jnp.moveaxis(c_i, 2, 1)[..., None]  # [B, H, L, 1]
         c_j = jnp.moveaxis(sums, 2, 1)[:, :, None]  # [B, H, 1, S]
-        return c_i - c_j
+        bias = c_i - c_j
+        if self.scaled:
+            bias = bias / math.sqrt(q.shape[-1])
+        return bias
 
 
 def _logits(decay_times: tuple[float, ...], num_heads: int) -> tuple[float, ...]:

@@ -8,8 +8,8 @@ https://arxiv.org/abs/2505.16381. Projections and their initialization follow
 fla-org/flash-linear-attention at 27289fc, layers/path_attn.py.
 
 Of the paper's two options, the short convolution (use_w_shortconv in that code, on by default
-there) is convolution=3, and the forget gate (use_forget_gate) is FoX together with PaTH, as
-encodings of one layer. The convolution has a SiLU after it and the initial values of PyTorch, as
+there) is convolution=3, and the forget gate (use_forget_gate) is FoX with scaled=True together with
+PaTH, as encodings of one layer. The convolution has a SiLU after it and the initial values of PyTorch, as
 ShortConvolution in fla/modules/convolution.py. All computations are float32.
 
 The matrices are never multiplied. A block of tokens has H_i ... H_(j+1) = I - sum over i >= a >= b

@@ -17,6 +17,7 @@ SENSITIVE = {
     "gate": (dict(gate="full"), FIXED),
     "bias_start": (0.0, 5.0),
     "decay_times": (BIAS_ONLY, BIAS_ONLY | dict(decay_times=(4.0, 64.0))),
+    "scaled": (False, True),
 }
 
 

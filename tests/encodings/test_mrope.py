@@ -7,6 +7,7 @@ from pe_lab.encodings.mrope import MRoPE
 from pe_lab.encodings.rope import RoPE
 from pe_lab.model.attention import attend
 from pe_lab.model.terms import LayerEncoding, attention_terms
+from tests import reference
 from tests.encodings import codes
 
 SENSITIVE = {
@@ -45,6 +46,23 @@ def test_a_pair_rotates_by_the_position_on_its_axis_by_hand():
     encoding = MRoPE(head_dim=6, sections=(1, 1, 1), base=1000.0)
     found = encoding.angles(jnp.asarray([[[1, 2, 3]]]))
     np.testing.assert_allclose(found[0, 0], [1.0, 0.2, 0.03], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("mrope_golden", dict(sections=(16, 24, 24))),
+        ("mrope_interleaved_golden", dict(sections=(24, 20, 20), order="interleaved")),
+    ],
+)
+def test_agrees_with_the_golden_values_of_multimodal_ropes(name, arguments):
+    """Tokens of an image and of a video, with a place of their own on each axis."""
+    given, expected = (reference.entry(name)[part] for part in ("inputs", "value"))
+    encoding = MRoPE(head_dim=128, base=5e6, **arguments)
+    places = np.asarray(given["positions"])[given["tokens"]]
+    angles = np.asarray(encoding.angles(jnp.asarray(places)[None]))[0]
+    reference.assert_agrees(np.cos(angles), name, expected["cos"])
+    reference.assert_agrees(np.sin(angles), name, expected["sin"])
 
 
 @pytest.mark.parametrize("arguments", [{}, dict(order="interleaved", sections=(4, 2, 2))], ids=str)

@@ -205,23 +205,41 @@ def test_w_is_the_unit_vector_of_a_convolution_with_silu():
     np.testing.assert_allclose(np.tril(found), np.tril(expected), atol=1e-5)
 
 
-def test_with_fox_it_is_path_with_a_forget_gate():
-    """use_forget_gate of fla adds the sum of log sigmoid(w·x + b) after the key: FoX's bias."""
+@pytest.mark.parametrize("scaled", [False, True])
+def test_with_fox_it_is_path_with_a_forget_gate(scaled):
+    """The sum of log sigmoid(w·x + b) after the key: FoX's bias, which fla divides by sqrt(Dh)."""
     random = np.random.default_rng(8)
     x = jnp.asarray(random.normal(size=(1, 5, 16)), jnp.float32)
     q, k, v = (jnp.asarray(random.normal(size=(1, 5, 2, 8)), jnp.float32) for _ in range(3))
-    encodings = (build(), FoX(width=16, num_heads=2, rngs=codes.rngs()))
+    encodings = (build(), FoX(width=16, num_heads=2, scaled=scaled, rngs=codes.rngs()))
     (w, beta), log_gates = (e.features(x, jnp.arange(5)[None])[1] for e in encodings)
     t = dataclasses.replace(codes.tokens(range(5)), features=((w, beta), log_gates))
     causal = jnp.tril(jnp.ones((5, 5), bool))[None, None]
     found = attend(encodings, q, k, v, t, t, causal)
     logits = equation(*(np.asarray(a, float) for a in (q, k, w, beta)))
     c = np.cumsum(np.asarray(log_gates, float), axis=1)
-    logits = logits + np.moveaxis(c[:, :, None] - c[:, None], 3, 1)
+    bias = np.moveaxis(c[:, :, None] - c[:, None], 3, 1)
+    logits = logits + (bias / np.sqrt(8) if scaled else bias)
     weights = np.where(causal, np.exp(logits), 0)
     weights = weights / weights.sum(axis=-1, keepdims=True)
     expected = np.einsum("bhls,bshe->blhe", weights, np.asarray(v, float))
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_with_convolution_and_forget_gate_it_agrees_with_fla():
+    """The outputs of attention; fla divides the sums of the gates by sqrt(Dh)."""
+    name = "path_fox_convolution_L6"
+    given = {n: jnp.asarray(a, jnp.float32) for n, a in reference.entry(name)["inputs"].items()}
+    encoding = build(2, 4, convolution=3)
+    encoding.kernel[...] = given["kernel"]
+    beta = 2 * jax.nn.sigmoid(given["beta_logits"])
+    log_gates = jax.nn.log_sigmoid(given["gate_logits"])
+    features = ((given["w"][None], beta[None]), log_gates[None])
+    t = dataclasses.replace(codes.tokens(range(6)), features=features)
+    encodings = (encoding, FoX(width=16, num_heads=2, scaled=True, rngs=codes.rngs()))
+    q, k, v = (given[n][None] for n in "qkv")
+    causal = jnp.tril(jnp.ones((6, 6), bool))[None, None]
+    reference.assert_agrees(attend(encodings, q, k, v, t, t, causal)[0], name)
 
 
 @pytest.mark.parametrize(

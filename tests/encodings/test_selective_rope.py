@@ -8,6 +8,7 @@ import pytest
 from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.selective_rope import SelectiveRoPE
+from tests import reference
 from tests.encodings import codes
 from tests.marks import full
 
@@ -98,6 +99,33 @@ def test_steps_are_the_projection_of_parts_of_length_one(gate):
         np.testing.assert_allclose(weights, 1 / (1 + np.exp(-logits)), atol=1e-6)
     else:
         assert weights is None
+
+
+def test_with_convolution_and_gate_it_agrees_with_the_authors_code():
+    name = "selective_rope_convolution_gate_L6"
+    entry = reference.entry(name)
+    given = {n: jnp.asarray(a, jnp.float32) for n, a in entry["inputs"].items()}
+    encoding = SelectiveRoPE(
+        rank=3,
+        base=100.0,
+        temperature=1.5,
+        gate=True,
+        convolution=4,
+        width=8,
+        num_heads=2,
+        head_dim=4,
+        rngs=codes.rngs(),
+    )
+    encoding.down.kernel[...] = given["down"]
+    encoding.up.kernel[...] = given["up"]
+    encoding.kernel[...] = given["kernel"]
+    encoding.gate.kernel[...] = given["gate_kernel"]
+    encoding.gate.bias[...] = given["gate_bias"]
+    features = encoding.features(given["x"][None], jnp.arange(6)[None])[1]
+    t = dataclasses.replace(codes.tokens(range(6)), features=features)
+    q, k = encoding.transform_qk(given["q"][None], given["k"][None], t, t)
+    reference.assert_agrees(q[0], name, entry["value"]["q"])
+    reference.assert_agrees(k[0], name, entry["value"]["k"])
 
 
 @pytest.mark.parametrize("gate", [False, True])

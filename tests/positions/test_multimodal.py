@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pe_lab.positions.multimodal import Multimodal
+from tests import reference
 
 TEXT = [0, 0]
 GRID = [[1, 1], [1, 2], [1, 3], [2, 1], [2, 2], [2, 3]]  # 2 x 3
@@ -27,6 +28,14 @@ def test_a_text_around_an_image_by_hand():
         [0, 1, 2, 2, 2, 3, 3, 3, 5, 6],
         [0, 1, 2, 3, 4, 2, 3, 4, 5, 6],
     ]
+
+
+@pytest.mark.parametrize("name", ["mrope_golden", "mrope_interleaved_golden"])
+def test_positions_are_the_golden_values_of_multimodal_ropes(name):
+    """An image of 2 x 2 between texts, then the two frames of a video with a text between them."""
+    image = [[1, 1], [1, 2], [2, 1], [2, 2]]
+    tokens = [*[TEXT] * 6, *image, *[TEXT] * 5, *image, *[TEXT] * 4, *image, *[TEXT] * 2]
+    assert np.transpose(positions(tokens)).tolist() == reference.entry(name)["inputs"]["positions"]
 
 
 def test_a_text_alone_counts_on_all_axes():
