@@ -9,8 +9,8 @@ fla-org/flash-linear-attention at 27289fc, layers/path_attn.py.
 
 Of the paper's two options, the short convolution (use_w_shortconv in that code, on by default
 there) is convolution=3, and the forget gate (use_forget_gate) is FoX with scaled=True together with
-PaTH, as encodings of one layer. The convolution has a SiLU after it and the initial values of PyTorch, as
-ShortConvolution in fla/modules/convolution.py. All computations are float32.
+PaTH, as encodings of one layer. The convolution has a SiLU after it and the initial values of
+PyTorch, as ShortConvolution in fla/modules/convolution.py. All computations are float32.
 
 The matrices are never multiplied. A block of tokens has H_i ... H_(j+1) = I - sum over i >= a >= b
 > j of w_a T_ab w_b^T, with T = (I + strictly lower part of diag(beta) W W^T)^-1 diag(beta). A
