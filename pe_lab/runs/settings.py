@@ -45,7 +45,8 @@ class LayoutSettings:
 class Model:
     """Sizes, choices and encodings of the transformer."""
 
-    width: int = setting(64, "Width D of the model.", at_least=1)
+    # An encoding computes its frequencies from the width: a huge one would fill the memory.
+    width: int = setting(64, "Width D of the model.", at_least=1, at_most=1_000_000)
     # As many as the deepest published transformer has (DeepNet, https://arxiv.org/abs/2203.00555).
     # Every layer is built and compiled by itself: a plan of 100 layers takes a quarter of a minute.
     num_layers: int = setting(2, "Layers of each stack.", at_least=1, at_most=1000)

@@ -310,6 +310,10 @@ def test_what_the_config_does_not_know_is_refused_in_one_sentence(changes, words
             dict(model__num_layers=100000),
             r"config\.model\.num_layers must be at most 1000, got 100000",
         ),
+        (
+            dict(model__width=10**9),
+            r"config\.model\.width must be at most 1000000, got 1000000000",
+        ),
         (dict(model__num_heads=-1), r"config\.model\.num_heads must be at least 1, got -1"),
         (dict(model__feedforward_width=-1), r"config\.model\.feedforward_width must be at least 0"),
         (dict(train__steps=0), r"config\.train\.steps must be at least 1"),
