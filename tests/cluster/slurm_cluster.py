@@ -1,7 +1,10 @@
-"""A real Slurm of two nodes on loopback, with accounting, in a temporary folder: everything ends with the `with` block.
+"""A Slurm cluster of two nodes on loopback, with accounting, in a temporary folder.
 
-with SlurmCluster(folder) as cluster:   # needs root, and Debian's slurm-wlm, slurmdbd, munge and mariadb-server
+with SlurmCluster(folder) as cluster:
     cluster.run("sinfo")
+
+It needs root, and Debian's slurm-wlm, slurmdbd, munge and mariadb-server. All daemons end with the
+`with` block.
 """
 
 import contextlib
@@ -15,7 +18,8 @@ from pathlib import Path
 NODES = ("n1", "n2")
 _PATIENCE = 30.0  # seconds that a daemon has to begin
 
-# A node that says nothing for ten seconds is down. What is in the partition `urgent` takes the place of what is in `main`.
+# A node that does not respond for ten seconds is down. Jobs in the partition `urgent` preempt those
+# in `main`.
 _SLURM = """
 ClusterName=loopback
 SlurmctldHost={host}(127.0.0.1)
@@ -68,7 +72,10 @@ def _path():
 
 
 class SlurmCluster:
-    """Daemons in the order in which each needs the one before; a node is a process namespace, which dies whole."""
+    """Daemons, started in the order of their dependencies.
+
+    A node is a process namespace, so all of its processes end together.
+    """
 
     def __init__(self, folder):
         self.folder, self.running = Path(folder), {}

@@ -1,6 +1,8 @@
-"""Sweeps on a real Slurm of two nodes with accounting: whatever happens to their tasks, they end with the tables of a local sweep.
+"""Sweeps on a real Slurm cluster of two nodes, with accounting.
 
-`make test-cluster` installs what is needed, and runs only this.
+Whatever happens to their tasks, they end with the tables of a local sweep.
+
+`make test-cluster` installs the requirements and runs only these tests.
 """
 
 import contextlib
@@ -25,11 +27,15 @@ from tests import tiny
 
 def get_config():
     return ConfigDict(tiny.values(
-        train__steps=1500, checkpoints__interval=1.0, execution__chunk_steps=20, evaluate__curve_every=750,
+        train__steps=1500,
+        checkpoints__interval=1.0,
+        execution__chunk_steps=20,
+        evaluate__curve_every=750,
     ))
 
 def sweep():
-    return grid.product({"model.encodings": [({"name": "rope"},), ({"name": "t5_bias"},), ({"name": "alibi"},)]})
+    names = ("rope", "t5_bias", "alibi")
+    return grid.product({"model.encodings": [({"name": name},) for name in names]})
 """
 TUNED_STUDY = """
 from ml_collections import ConfigDict
@@ -152,7 +158,7 @@ class Sweep:
         )
 
     def hurry(self):
-        """Tasks that were put back into the queue need not wait for the two minutes after which Slurm starts one again."""
+        """Start requeued tasks now: Slurm would wait for two minutes."""
         for line in self.cluster.run("squeue", "-h", "-r", "-o", "%i %r").splitlines():
             if line.endswith(" BeginTime"):
                 self.cluster.run(

@@ -152,7 +152,10 @@ def test_the_tour_is_run_and_its_outputs_tell_nothing_of_the_run(tmp_path, monke
     pytest.importorskip("nbclient")
     monkeypatch.setenv("JAX_OF_THIS_PROCESS", "1")
     (tmp_path / "docs").mkdir()
-    program = "import os, sys\nprint(sorted(os.listdir()), [v for v in os.environ if v.startswith(('JAX_', 'XLA_'))])"
+    program = (
+        "import os, sys\n"
+        "print(sorted(os.listdir()), [v for v in os.environ if v.startswith(('JAX_', 'XLA_'))])"
+    )
     cells = [
         nbformat.v4.new_markdown_cell("A text."),
         nbformat.v4.new_code_cell(program, metadata={"mine": 1}, id="random"),

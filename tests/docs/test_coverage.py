@@ -43,7 +43,7 @@ def test_a_simulation_of_the_bootstrap_is_repeatable(count):
 
 
 def test_exact_intervals_have_their_nominal_coverage():
-    # Order statistics of five seeds: 93.75 % for every distribution. Clopper-Pearson: at least 95 %.
+    # Order statistics of five seeds: 93.75% for every distribution. Clopper-Pearson: at least 95%.
     five_seeds = RECORD["centers"]["order statistics"]["two groups"]["5"]
     assert five_seeds == pytest.approx(0.9375, abs=0.015)
     assert min(each["least"] for each in RECORD["rates"]["clopper-pearson"].values()) >= 0.95

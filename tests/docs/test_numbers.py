@@ -11,7 +11,10 @@ SOLVED = {4: 1.0}
 
 
 def study(folder, runs, **analysis):
-    """A study of runs {encoding: [exact match at length 8, one a seed]}; more of a run beside it as a dict."""
+    """Numbers of a study of runs {encoding: [exact match at length 8, one a seed]}.
+
+    A tuple (list, dict) also gives further fields of the records.
+    """
     entries = []
     for name, values in runs.items():
         values, more = values if isinstance(values, tuple) else (values, {})

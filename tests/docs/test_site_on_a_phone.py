@@ -17,7 +17,8 @@ PAGE = """<!doctype html><meta name="viewport" content="width=device-width">
 <p id="picture"><img src="picture.svg"></p>
 <section id="settings"><table class="docutils">
 <thead><tr><th>setting</th><th>default</th><th>values</th><th>meaning</th></tr></thead>
-<tr><td><code>norm_after_attention</code></td><td><code>{{'name': 'contiguous'}}</code></td><td><p></p></td>
+<tr><td><code>norm_after_attention</code></td>
+<td><code>{{'name': 'contiguous'}}</code></td><td><p></p></td>
 <td><p>A class: dict(study="exposure",select=dict(model=dict(encodings="rope")))</p></td></tr>
 </table></section>
 </article>"""

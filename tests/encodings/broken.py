@@ -1,4 +1,7 @@
-"""Encodings with the errors that the field has made, for test_planted.py. Named in configs as "tests.encodings.broken:Class"."""
+"""Encodings with planted errors, for test_planted.py.
+
+Configs name them as "tests.encodings.broken:Class".
+"""
 
 import dataclasses
 
@@ -103,7 +106,7 @@ class LeaksTheFuture(AttentionEncoding):
 
 
 class CountsQueries(AttentionEncoding):
-    """A bias of the places in the arrays: right in a full forward pass, and wrong where one query meets a cache."""
+    """A bias of array indices: right in a full forward pass, wrong for one query with a cache."""
 
     requirements = Requirements(relative=True)
 

@@ -86,7 +86,8 @@ CAUSES = (
     ),
     Cause(
         _SHIFTED,
-        "is absolute, and its requirements declare relative=True. Use only differences of positions, or declare relative=False.",
+        "is absolute, and its requirements declare relative=True. Use only differences of "
+        "positions, or declare relative=False.",
         ("between_two_streams_both_positions_are_read",),
     ),
 )
@@ -137,7 +138,7 @@ def check(
       verbose: also yield the arrays and the traceback.
     """
     architectures = [each for each in ARCHITECTURES if laws.acts_in(spec["name"], each)]
-    # Without positions, a layer sees only the set of earlier tokens, and two layers see their order.
+    # Without positions, one layer sees only the set of earlier tokens. Two layers see their order.
     changes = ONE_LAYER if laws.requirements(spec["name"]).reads_positions else ()
     all_checks = [Checks(Subject(spec, architecture, changes)) for architecture in architectures]
     num_held = num_broken = 0

@@ -1,8 +1,8 @@
-"""The laws that every encoding obeys by being in its folder, as functions that raise AssertionError.
+"""Laws that every encoding in its folder must pass, as functions that raise AssertionError.
 
-A `Subject` is one encoding with arguments inside a tiny transformer of one architecture; in an
-encoder–decoder it acts in cross-attention as well, where its class says that it can. test_laws.py runs
-every law on every member, test_planted.py runs them on broken encodings and sees them fail.
+A `Subject` is one encoding with arguments inside a tiny transformer of one architecture. In an
+encoder–decoder it also acts in cross-attention, if its class allows that. test_laws.py runs every
+law on every member. test_planted.py runs them on broken encodings and sees them fail.
 """
 
 import dataclasses
@@ -81,7 +81,10 @@ def build(name: str) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """One encoding in a tiny transformer, parameters moved away from their start so that all of them matter."""
+    """One encoding in a tiny transformer.
+
+    Its parameters are moved away from their initial values, so that all of them matter.
+    """
 
     spec: Any  # dict(name=..., ...), or a tuple of them
     architecture: str = "decoder"
@@ -179,7 +182,7 @@ class Subject:
     def source(
         self, tokens: Any = None, *parts: Any, arange: bool = False, **more: Any
     ) -> Stream | None:
-        """What the encoder of an encoder–decoder reads by default, with parts replaced; None elsewhere."""
+        """Default input of an encoder–decoder's encoder, with parts replaced. None elsewhere."""
         if self.architecture != "encoder_decoder":
             return None
         return self.stream(
@@ -208,10 +211,14 @@ class Subject:
 
     @functools.cached_property
     def decoded(self) -> dict[str, np.ndarray]:
-        """Logits of a full forward pass, and of a prefill with the prompts and then one token at a time from the cache.
+        """Logits of a full forward pass, and of a prefill with prompts and decoding from the cache.
 
-        Examples, prompts and answers differ in length, and positions are uneven: 4 + 3 tokens of the first example,
-        2 + 2 of the second. Beside the two [B, L, V], the [B, L] of which tokens are a prompt's, and which an answer's.
+        Prompts and answers differ in length: the first example has 4 + 3 tokens, the second has
+        2 + 2. Positions are uneven.
+
+        Returns:
+          full, cached: [B, L, V] logits.
+          prompt, answer: [B, L], True at the tokens of a prompt and of an answer.
         """
         tokens, prompts, answers = default_tokens(), jnp.asarray([4, 2]), jnp.asarray([3, 2])
         rest = jnp.take_along_axis(tokens, prompts[:, None] + jnp.arange(3)[None], axis=1)
@@ -272,7 +279,7 @@ def one_token_is_enough(subject: Subject) -> None:
 
 
 def positions_are_read_not_indices(subject: Subject) -> None:
-    """Uneven gaps between positions change the logits of encodings that read positions, and no others."""
+    """Uneven gaps between positions change the logits exactly if the encoding reads positions."""
     base, uneven = subject.logits(), subject.logits(positions=UNEVEN[:, :1])
     if subject.requirements.reads_positions:
         assert_differs(base, uneven)
@@ -281,9 +288,10 @@ def positions_are_read_not_indices(subject: Subject) -> None:
 
 
 def shift_is_ignored_if_relative(subject: Subject) -> None:
-    """A shift of all positions (in both streams) changes the logits exactly if the encoding is not relative.
+    """A shift of all positions changes the logits exactly if the encoding is not relative.
 
-    Several shifts, because a wrong rotation can be right at one: 37 is nearly six whole turns.
+    Both streams are shifted. There are several shifts, because a wrong rotation can be right at
+    one: 37 is nearly six whole turns.
     """
     base, largest = subject.logits(), subject.bound - LENGTH
     shifts = sorted({min(shift, largest) for shift in (1, 4, 35, 37)})
@@ -300,7 +308,9 @@ def shift_is_ignored_if_relative(subject: Subject) -> None:
 
 @in_("encoder_decoder")
 def between_two_streams_both_positions_are_read(subject: Subject) -> None:
-    """A shift of one stream alone changes the logits of encodings that act in cross-attention or are not relative."""
+    """A shift of one stream alone changes the logits of an encoding that reads positions, if it
+    acts in cross-attention or is not relative.
+    """
     base = subject.logits()
     of_target = subject.logits(positions=np.arange(LENGTH)[None, None] + 3)
     of_source = subject.logits(
@@ -326,7 +336,7 @@ def order_is_seen(subject: Subject) -> None:
 
 @in_("encoder", "encoder_decoder")
 def an_encoder_sees_order_through_positions_alone(subject: Subject) -> None:
-    """A permutation of an encoder's tokens changes the logits exactly if the encoding reads positions."""
+    """Permuting an encoder's tokens changes the logits exactly if the encoding reads positions."""
     if subject.architecture == "encoder":
         order, tokens = jnp.asarray([3, 0, 6, 1, 2, 4, 5]), default_tokens()
         logits, permuted = subject.logits(tokens)[:, order], subject.logits(tokens[:, order])
@@ -343,7 +353,7 @@ def an_encoder_sees_order_through_positions_alone(subject: Subject) -> None:
 
 
 def last_two_positions_differ(subject: Subject) -> None:
-    """At the end of the range of positions, a step of one changes the logits unless the encoding is coarse."""
+    """At the largest positions, a step of one changes the logits unless the encoding is coarse."""
     last = np.arange(subject.bound - LENGTH, subject.bound)[None, None]
     before = last.copy()
     before[..., -1] = subject.bound - 2
@@ -354,7 +364,7 @@ def last_two_positions_differ(subject: Subject) -> None:
 
 
 def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
-    """A position outside of the declared ones, negative ones included, gives NaN and no row of the table."""
+    """A position outside the declared range, such as -1, gives NaN and no row of the table."""
     if subject.max_positions is None:
         return
     for outside in (subject.max_positions, -1):
@@ -365,7 +375,10 @@ def beyond_its_positions_there_is_nothing(subject: Subject) -> None:
 
 
 def negative_positions_are_positions_too(subject: Subject) -> None:
-    """At negative positions logits are finite, and a step of one still changes them, except for a coarse encoding."""
+    """At negative positions logits are finite, and a step of one changes them.
+
+    The step may have no effect for a coarse encoding.
+    """
     if subject.max_positions is not None:
         return
     up_to_zero = np.arange(1 - LENGTH, 1)[None, None]
@@ -379,7 +392,7 @@ def negative_positions_are_positions_too(subject: Subject) -> None:
 
 
 def one_row_equals_a_row_for_each(subject: Subject) -> None:
-    """One row of positions for the whole batch gives the logits of the same row for each example."""
+    """One row of positions for the batch gives the same logits as that row for each example."""
     rows = np.broadcast_to(np.arange(LENGTH), (1, BATCH, LENGTH))
     source = subject.source(
         positions=np.broadcast_to(np.arange(SOURCE_LENGTH), (1, BATCH, SOURCE_LENGTH))
@@ -388,7 +401,7 @@ def one_row_equals_a_row_for_each(subject: Subject) -> None:
 
 
 def cpu_kernels_equal_the_reference(subject: Subject) -> None:
-    """The kernels of CPUs give the logits of the reference, for consecutive positions and for others."""
+    """The kernels of CPUs give the logits of the reference, for consecutive and other positions."""
     for arange in (False, True):
         assert_kernels_agree(subject, "cpu", arange)
 
@@ -422,7 +435,10 @@ def future_does_not_leak(subject: Subject) -> None:
 
 
 def padding_does_not_reach_valid_tokens(subject: Subject) -> None:
-    """An example has the same logits alone, padded with tokens, and padded with NaN embeddings, in both streams."""
+    """An example has the same logits alone, padded with tokens, and padded with NaN embeddings.
+
+    Both streams are padded.
+    """
     tokens, source_tokens = default_tokens(), default_source()
     mask, source_mask = (
         models.prefix([4] * BATCH, LENGTH),
@@ -452,9 +468,9 @@ def is_embedding(path: tuple[Any, ...]) -> bool:
 
 
 def packed_segments_equal_separate_ones(subject: Subject) -> None:
-    """Two examples in one context have the logits of each example alone, unless the encoding reads lengths.
+    """Two examples in one context have the logits of each example alone.
 
-    The second one is padded where it is alone.
+    The second one is padded where it is alone. An encoding that reads lengths is left out.
     """
     if subject.requirements.reads_length:
         return
@@ -512,8 +528,9 @@ def gradients_are_finite_and_reach_every_parameter(subject: Subject) -> None:
 def half_precision_keeps_positions_apart(subject: Subject) -> None:
     """Positions stay float32 in a model that computes in bfloat16, which has no 257.
 
-    So its answer is as near that of float32 at far positions as at those that bfloat16 has (mostly: a place may be
-    ill-conditioned), and a step of one that float32 sees is seen too.
+    So logits at far positions are about as close to those of float32 as at positions below 257.
+    The median of the far errors counts, because one place may be ill-conditioned. A step of one
+    that float32 sees is seen too.
     """
     half = dataclasses.replace(subject, changes=(*subject.changes, ("compute_dtype", "bfloat16")))
     far = (
@@ -540,7 +557,10 @@ def half_precision_keeps_positions_apart(subject: Subject) -> None:
 
 @in_("decoder", "encoder_decoder")
 def prefill_equals_the_full_forward(subject: Subject) -> None:
-    """The prompt's logits from a cache are those of a full forward pass, unless the encoding reads lengths."""
+    """The prompt's logits from a cache are those of a full forward pass.
+
+    An encoding that reads lengths is left out, because the full forward pass is longer.
+    """
     if subject.requirements.reads_length:
         return
     found = subject.decoded

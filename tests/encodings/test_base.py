@@ -260,7 +260,7 @@ def test_swapped_axes_are_seen_where_as_many_heads_as_queries_meet_other_keys():
 
 @pytest.mark.parametrize("name", [n for n in plugins.names("encodings") if laws.is_attention(n)])
 def test_a_wrong_head_width_is_refused_by_every_encoding_that_has_one(name):
-    """By its own hooks that read queries, keys or values, as [B, L, H, Dh] with one channel more."""
+    """Each of its own hooks that reads queries, keys or values gets one channel too many."""
     encoding, t = laws.build(name), codes.tokens(range(3))
     takes = plugins.parameters(type(encoding))
     assert (encoding.head_dim is None) == ("head_dim" not in takes)

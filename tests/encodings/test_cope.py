@@ -72,7 +72,7 @@ def test_agrees_with_reference(scaled, values):
 @pytest.mark.slow
 @pytest.mark.parametrize("scaled", [False, True])
 def test_equation(scaled):
-    """Also where a key that is no query's is not counted: a hole in the mask, as of another segment."""
+    """A key that no query may see, such as one of another segment, is not counted."""
     e, (q, k, _) = encoding(scaled=scaled), drawn()
     mask = jnp.broadcast_to(CAUSAL, (2, 1, LENGTH, LENGTH)).at[1, :, :, 2].set(False)
     s = 2 * plain(q, k)

@@ -68,7 +68,7 @@ def scored(encoding, s, mask=None, length=None):
 
 
 def equation(encoding, s, b, mask):
-    """One pair of tokens at a time, from the parameters, in float64; what is not seen is zero before both layers."""
+    """Pair by pair from the parameters, in float64; unseen pairs are zero before both layers."""
     into, into_bias, out, out_bias = (
         np.asarray(p[...], float) for e in (encoding.into, encoding.out) for p in (e.kernel, e.bias)
     )
@@ -123,7 +123,7 @@ def test_logits_are_the_equation_for_a_bias_of_any_shape(kernel_size, shape):
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel_size", [1, 3])
 def test_what_a_query_may_not_see_changes_nothing_of_what_it_sees(kernel_size):
-    """The future, padding, another segment: logits there may be anything, and the array may go on behind."""
+    """Logits of the future, of padding and of another segment may be anything."""
     random = np.random.default_rng(1)
     encoding, s = build(kernel_size=kernel_size), random.normal(size=(1, 2, 5, 9))
     seen = (np.arange(9) <= np.arange(4, 9)[:, None]) & (np.arange(9) >= 2) & (np.arange(9) != 5)
@@ -147,7 +147,7 @@ def test_future_keys_are_hidden_before_the_second_convolution_too():
 
 
 def test_the_network_starts_as_pytorchs_does():
-    """Uniform up to one over the root of the numbers read: 12 = 3 keys of 2 heads, twice, and 96 = 3 keys of 32."""
+    """Uniform up to reads**-0.5: 12 are 3 keys of 2 logits and 2 biases, 96 are 3 keys of 32."""
     encoding = build(kernel_size=3)
     for layer, reads in ((encoding.into, 12), (encoding.out, 96)):
         assert layer.kernel.shape[0] == reads

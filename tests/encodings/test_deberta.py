@@ -80,7 +80,7 @@ def test_logarithmic_buckets_agree_with_reference():
 
 @pytest.mark.slow
 def test_logarithmic_buckets_by_hand():
-    """Four a side up to 8: distances to 2 are exact, then 3 at 3, ceil(log(d / 2) / log(7 / 2)) + 2."""
+    """Distances to 2 are exact; 3 to 7 have bucket ceil(log(d / 2) / log(7 / 2)) + 2 = 3."""
     e = encoding(8, buckets=4)
     assert e.row(jnp.arange(-9, 10)).tolist() == [0, 0, *[1] * 5, 2, 3, 4, 5, 6, *[7] * 7]
 
@@ -148,7 +148,7 @@ def test_a_row_of_positions_for_each_example():
 
 @pytest.mark.slow
 def test_both_terms_read_the_distance_from_query_to_key():
-    """A table that is 1 at distance 1 alone: its logit stands below the diagonal in both terms, not once above it."""
+    """A table that is 1 at distance 1 alone has its logit below the diagonal in both terms."""
     for term in ("c2p", "p2c"):
         e = encoding(2, terms=(term,))
         e.table[...], e.projections[term][...] = (

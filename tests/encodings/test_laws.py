@@ -99,8 +99,8 @@ def arguments() -> list[tuple[str, tuple[tuple[str, Any], ...]]]:
 def test_it_has_a_test_file_of_its_own(name):
     path = Path(__file__).with_name(f"test_{name}.py")
     assert path.exists(), (
-        f"pe_lab/encodings/{name}.py needs tests/encodings/{path.name} with SENSITIVE, two values for every "
-        "argument, and ARGUMENTS, a value for each argument that has no default"
+        f"pe_lab/encodings/{name}.py needs tests/encodings/{path.name} with SENSITIVE, two values "
+        "for every argument, and ARGUMENTS, a value for each argument that has no default"
     )
 
 
@@ -239,7 +239,8 @@ def test_docstring_names_its_source(name):
         module.__doc__ or ""
     )
     assert found, (
-        "the module docstring names its paper with its link, or says 'No paper:' and where the idea is from"
+        "the module docstring names its paper with its link, "
+        "or says 'No paper:' and where the idea is from"
     )
 
 

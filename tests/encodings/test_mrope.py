@@ -42,7 +42,7 @@ def test_axes_of_qwen2_vl_are_chunks_and_of_qwen3_vl_take_turns():
 
 
 def test_a_pair_rotates_by_the_position_on_its_axis_by_hand():
-    """Three pairs of one axis each, at time 1, height 2 and width 3, with frequencies 1, 1/10, 1/100."""
+    """Three pairs of one axis each, at time 1, height 2, width 3; frequencies 1, 1/10, 1/100."""
     encoding = MRoPE(head_dim=6, sections=(1, 1, 1), base=1000.0)
     found = encoding.angles(jnp.asarray([[[1, 2, 3]]]))
     np.testing.assert_allclose(found[0, 0], [1.0, 0.2, 0.03], atol=1e-6)

@@ -19,7 +19,7 @@ def test_equation():
 
 @pytest.mark.slow
 def test_agrees_with_the_reference_diagnostics():
-    """Numbers of the code over 64 positions in 16 channels: smallest distance, mean squared norm."""
+    """Smallest distance and mean squared norm of the embeddings of 64 positions in 16 channels."""
     c = codes.embed(MultiSine(width=16, rngs=codes.rngs()), range(64)).astype(np.float64)
     expected = reference.entry("diag_multi_sine_d16")["value"]
     distance = np.linalg.norm(c[:, None] - c[None], axis=-1)
@@ -28,7 +28,7 @@ def test_agrees_with_the_reference_diagnostics():
 
 
 def test_no_linear_map_shifts_it():
-    """Unlike sine-cosine pairs: the best rotation leaves a residual on codes it was not fitted to."""
+    """Unlike for sine-cosine pairs, the best rotation leaves a residual at other positions."""
     c = codes.embed(MultiSine(width=16, rngs=codes.rngs()), range(64)).astype(np.float64)
     u, _, v = np.linalg.svd(c[:30].T @ c[5:35])
     residual = ((c[30:59] @ u @ v - c[35:]) ** 2).sum() / ((c[35:] - c[35:].mean(0)) ** 2).sum()

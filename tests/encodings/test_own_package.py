@@ -19,7 +19,7 @@ QUICK = ("shape_is_kept_and_finite", "shift_is_ignored_if_relative")
 
 @pytest.fixture
 def write_program(tmp_path, monkeypatch):
-    """Writes the encoding of docs/reuse.md, with a part of its text replaced, to a package on the import path."""
+    """Write the encoding of docs/reuse.md, with `old` replaced, to a package on the import path."""
     path, program = re.search(
         r"```python\n# (my_package/\S+)\n(.*?)```", SECTION, re.DOTALL
     ).groups()

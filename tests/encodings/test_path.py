@@ -44,7 +44,7 @@ def scored(encoding, q, k, w, beta, slots=None):
 
 
 def equation(q, k, w, beta):
-    """q_i H_i ... H_(j+1) k_j / sqrt(Dh) with the matrices themselves, in float64; 0 where the key is later."""
+    """q_i H_i ... H_(j+1) k_j / sqrt(Dh) from the matrices, in float64; 0 for later keys."""
     out = np.zeros((q.shape[0], q.shape[2], q.shape[1], q.shape[1]))
     for b, h, i in np.ndindex(q.shape[0], q.shape[2], q.shape[1]):
         product = np.eye(q.shape[-1])
@@ -105,7 +105,7 @@ def test_segments_in_one_row_do_not_meet(block, monkeypatch):
 
 @pytest.mark.full
 def test_reflections_worked_by_hand():
-    """beta = 2 along the first axis turns the sign of the first channel, once for every token after the key.
+    """With beta = 2 along the first axis, each token after the key flips the first channel's sign.
 
     Powers of the matrix that is inverted would reach 3^100 here.
     """
@@ -119,7 +119,7 @@ def test_reflections_worked_by_hand():
 
 @pytest.mark.full
 def test_a_thousand_tokens_stay_right():
-    """No product of H is longer than 1, so nothing grows: against the matrices for the last query."""
+    """Products of H have a norm of at most 1. The last query is compared with the matrices."""
     q, k, w, beta = drawn(5, 1, 1000, 1, 8)
     found = scored(build(1, 8), q[:, -1:], k, w, beta, np.asarray([[999]]))[0, 0, 0]
     v = q[0, -1, 0]

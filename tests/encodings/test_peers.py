@@ -1,7 +1,7 @@
-"""Agreement with what other libraries compute today, where PyPI has them; opt-in, `make test-peers`.
+"""Agreement with the current versions of other libraries from PyPI; opt-in, `make test-peers`.
 
-The reference values are fixed points of the same functions; here inputs are random and settings many. Where a peer
-is known to be wrong, tests of the encoding itself say so, not these.
+The reference values test the same functions at fixed inputs. Here inputs are random and settings
+many. A peer's known errors are tested with the encoding itself, not here.
 """
 
 import jax

@@ -57,7 +57,7 @@ def test_equation_in_float64(positions):
 
 @pytest.mark.slow
 def test_worked_by_hand():
-    """Of zeros all lengths are log 2; a delta of -pi / 2 makes a cosine a sine of the distance back."""
+    """All lengths of zeros are log 2; a delta of -pi / 2 gives the sine of the distance back."""
     found = products(
         built([[-np.pi / 2]], head_dim=1), np.zeros((3, 1, 1)), np.zeros((3, 1, 1)), [0, 1, 3]
     )[0]
@@ -66,7 +66,7 @@ def test_worked_by_hand():
 
 @pytest.mark.slow
 def test_what_a_token_is_moves_no_angle():
-    """Scaling content up and down by channel changes lengths alone: ratios between distances stay."""
+    """Scaling the content changes lengths alone: ratios between distances stay the same."""
     encoding = built(head_dim=1)
     ratios = [
         products(encoding, np.full((3, 1, 1), a), np.full((3, 1, 1), -a), [0, 1, 2])[0]

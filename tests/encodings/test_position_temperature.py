@@ -10,7 +10,8 @@ from tests import reference
 from tests.encodings import codes
 from tests.encodings.codes import attend
 
-# Mild: times 2.6 at position 2000. Logits eight times as large are rounded by bfloat16 as much more, at any position.
+# Mild: a factor of 2.6 at position 2000. With logits eight times as large, the rounding errors of
+# bfloat16 are eight times as large too, at any position.
 ARGUMENTS = {"start": 3, "rate": 0.25}
 # In one layer the order of earlier keys has no effect.
 NEEDS_TWO_LAYERS = True

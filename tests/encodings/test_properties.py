@@ -1,4 +1,4 @@
-"""Laws at positions, lengths and boundaries that hypothesis chooses, of attention with one encoding."""
+"""Laws of attention with one encoding. Hypothesis draws positions, lengths and boundaries."""
 
 import functools
 
@@ -51,7 +51,10 @@ def inputs():
 
 @functools.cache
 def attention(name):
-    """Compiled: (x, q, k, v), positions [L], segments [L] with 0 for padding, the row of one query or -1 for all of them."""
+    """Compiled attention of (x, q, k, v) at positions [L] and segments [L], with 0 for padding.
+
+    With `single`, only the query in `row` attends.
+    """
     encoding = built(name)
 
     def rows(given, positions, segments, row, single):

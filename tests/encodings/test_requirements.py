@@ -52,7 +52,10 @@ def test_an_encoding_that_is_only_a_bias_overrides_a_hook_of_biases_and_no_other
 
 @pytest.mark.parametrize(("part", "hook"), HOOK_OF.items())
 def test_a_class_that_replaces_a_part_without_declaring_it_is_rejected(part, hook):
-    message = rf"Quiet has its own {hook}, so it must declare requirements = Requirements\(replaces=\('{part}',\)\)."
+    message = (
+        rf"Quiet has its own {hook}, so it must declare "
+        rf"requirements = Requirements\(replaces=\('{part}',\)\)."
+    )
     with pytest.raises(TypeError, match=message):
         type("Quiet", (AttentionEncoding,), {hook: lambda self, *arguments: arguments[0]})
     declared = {

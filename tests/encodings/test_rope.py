@@ -208,7 +208,11 @@ def test_scalings_agree_with_reference(variant, arguments):
 
 
 def test_yarn_has_none_of_levanters_errors():
-    """They are: positions divided by s beside the frequencies, half the width in the range of pairs, the root of the growth."""
+    """Levanter makes three errors in its frequencies and its growth.
+
+    It divides positions by s as well, computes the range of pairs from half of the width, and takes
+    the square root of the growth.
+    """
     other = reference.entry("yarn_levanter_divergence")["value"]["levanter"]
     frequencies, growth = seen(16, **YARN)
     twice = np.asarray(other["effective_angle_per_position"])
@@ -276,7 +280,8 @@ def test_scalings_worked_by_hand():
 
     assert frequencies(**LINEAR) == pytest.approx([0.25, 0.025, 0.0025])
     assert frequencies(**NTK) == pytest.approx([1, 0.1 / 2, 0.01 / 4])  # base 8000
-    # 64 / 2 pi = 10.2 = 1000^0.336: the pair at m = 1.01 turns once, that of 32 turns lies below 0, so the range is 0 to 2
+    # 64 / 2 pi = 10.2 = 1000^0.336: the pair at m = 1.01 turns once, and the one that turns 32
+    # times would be below 0. So the range is 0 to 2.
     halfway = [1, 0.1 * (1 / 2 + 1 / 8), 0.01 / 4]
     assert frequencies(**YARN | dict(trained_length=64)) == pytest.approx(halfway)
     # turns in 157 positions: 25, 2.5 and 0.25, and 2.5 is halfway from 1 to 4
@@ -337,7 +342,7 @@ def test_yarn_without_rounded_pairs_blends_between_the_exact_ones():
 
 
 def test_llama3_with_equal_factors_is_a_step():
-    """In 2048 positions pairs of 16 channels turn 326, 103, 33, 10, 3.3, 1.03, 0.3 and 0.1 times."""
+    """In 2048 positions, pairs of 16 channels turn 326, 103, 33, 10, 3.3, 1.03, 0.3, 0.1 times."""
     equal = LLAMA3 | dict(low_frequency_factor=2.0, high_frequency_factor=2.0)
     found = RoPE(head_dim=16, **equal).frequencies
     divisors = 10000.0 ** (-np.arange(8) / 8) / found
@@ -355,7 +360,8 @@ def test_an_attention_factor_takes_the_place_of_the_scalings_own(arguments):
     [
         (
             dict(factor=4.0),
-            "factor 4 needs a scaling: 'linear', 'ntk', 'yarn', 'llama3', 'dynamic_ntk' or 'longrope'",
+            "factor 4 needs a scaling: 'linear', 'ntk', 'yarn', 'llama3', "
+            "'dynamic_ntk' or 'longrope'",
         ),
         (LINEAR | dict(factor=0.5), "at least 1, got 0.5"),
         (
@@ -451,7 +457,7 @@ def test_scalings_that_read_the_length_are_their_equations(arguments, length):
 
 
 def test_dynamic_ntk_worked_by_hand():
-    """Four channels are frequencies 1 and 1/100; twice the trained length at s = 4 is a factor of 4 * 2 - 3 = 5."""
+    """Frequencies are 1 and 1/100. At twice the trained length the factor is 4 * 2 - 3 = 5."""
     frequencies, _ = seen(4, 20, scaling="dynamic_ntk", factor=4.0, trained_length=10)
     assert frequencies == pytest.approx([1, 0.01 / 5], rel=1e-6)
 
@@ -530,7 +536,7 @@ def test_a_decoded_step_of_one_layer_equals_the_full_forward_of_that_prefix(argu
 @pytest.mark.full
 @OF_LENGTH
 def test_deeper_layers_keep_what_they_computed_at_earlier_lengths(arguments):
-    """Up to the trained length, 4, there is one length; the steps after it differ from full forward passes."""
+    """Steps up to the trained length, 4, equal full forward passes. The steps after it differ."""
     tokens, model, steps = decoded(2, arguments)
     prefixes = np.stack(
         [models.run(model, models.stream(tokens[:, : step + 3]))[:, -1] for step in range(5)],

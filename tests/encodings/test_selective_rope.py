@@ -77,7 +77,7 @@ def test_steps_of_one_are_rope():
 
 @pytest.mark.slow
 def test_a_quarter_turn_worked_by_hand():
-    """Two steps of a quarter turn each: after the first a pair (1, 0) is (0, 1), after the second (-1, 0)."""
+    """The first quarter turn takes the pair (1, 0) to (0, 1), the second takes it to (-1, 0)."""
     x, steps = np.tile([1.0, 0.0], (1, 2, 2, 1)), np.full((1, 2, 2, 1), np.pi / 2)
     np.testing.assert_allclose(
         turned(build(head_dim=2), x, steps)[1][0, :, 0], [[0, 1], [-1, 0]], atol=1e-6

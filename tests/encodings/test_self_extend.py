@@ -39,7 +39,7 @@ def distances(positions, **arguments):
 
 @pytest.mark.full
 def test_where_keys_begin_a_group_distances_are_the_reference():
-    """The idealised map of distances; with the key at a multiple of the group floors are those of the distance."""
+    """The reference divides distances. That is the same for keys at multiples of the group."""
     given, expected = (
         reference.entry("self_extend_relative")[part] for part in ("inputs", "value")
     )

@@ -75,7 +75,7 @@ def test_halves_worked_by_hand():
 
 @pytest.mark.slow
 def test_long_rows_stay_right_and_sum_to_one_at_most():
-    """Many small shares, one large logit that leaves e^-60 to what is before it, and large logits everywhere."""
+    """Many small shares, a logit that leaves e^-60 to earlier keys, and large logits everywhere."""
     random = np.random.default_rng(0)
     s = (random.normal(size=(1, 1, 3, 3000)) - 8).astype(np.float32)
     s[0, 0, 1, 2000] = 60.0

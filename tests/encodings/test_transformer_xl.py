@@ -135,7 +135,10 @@ def test_a_distance_has_one_code_whatever_the_length(bidirectional, compute):
 @pytest.mark.slow
 @codes.every_form
 def test_the_order_of_distances_is_not_a_known_wrong_one(compute):
-    """A peer's causal form reads its table backwards: there (i, j) has the code of T - 1 - (i - j), another one at each length T."""
+    """A peer's causal form reads its table backwards.
+
+    There (i, j) has the code of T - 1 - (i - j), which depends on the length T.
+    """
     used = reference.entry("xl_deepmind_causal_divergence")["value"]["index_used"]
     wrong = np.asarray([[np.nan if n is None else n for n in row] for row in used])
     e, (q, k) = encoding(bidirectional=False), drawn(4)
@@ -151,7 +154,10 @@ def test_the_order_of_distances_is_not_a_known_wrong_one(compute):
 @pytest.mark.slow
 @codes.every_form
 def test_self_and_future_and_past_have_codes_of_their_own(compute):
-    """One vector as every query and key, so that logits show the distance alone. A peer's gather, clamped, makes all d <= 0 one."""
+    """All queries and keys are one vector, so that logits show the distance alone.
+
+    A peer clamps its indices, so that all d <= 0 share one code.
+    """
     q, k = (jnp.broadcast_to(a[:, :1], a.shape) for a in drawn(5))
     found = logits(encoding(), q, k, compute.tokens(range(5)), compute=compute)[0]
     for head in found:

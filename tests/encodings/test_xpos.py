@@ -100,7 +100,7 @@ def test_worked_by_hand():
 
 @pytest.mark.slow
 def test_the_fast_pairs_fade_most():
-    """A query of one pair sees that pair alone; its two channels give the whole of the turned key."""
+    """A query of one pair sees that pair alone; its two channels give the whole rotated key."""
     faded = []
     for pair in range(4):
         keys = np.zeros((3, 8))

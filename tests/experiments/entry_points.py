@@ -1,4 +1,6 @@
-"""Entry points, each in a process of its own that is forked after the imports that all of them need.
+"""Entry points, each in a process of its own.
+
+The processes are forked after the imports that all of them need.
 
 done = call("sweep", "--config=configs/smoke.py")     # done.returncode, done.stdout, done.stderr
 """
@@ -31,9 +33,10 @@ def _server():
 
 
 def call(module, *arguments, cwd=ROOT, path=()):
-    """Runs `pe-lab <module> <arguments>`, or `python -m experiments.<module> <arguments>` if it is no command of pe-lab.
+    """Run `pe-lab <module> <arguments>`, or `python -m experiments.<module> <arguments>`.
 
-    `path` stands before Python's own, for this and for its workers.
+    The second form is for modules that are no commands of pe-lab. `path` precedes Python's own
+    path, in this process and in its workers.
     """
     is_command = module in cli.names()
     asked = {

@@ -60,7 +60,7 @@ class Options:
 
 @pytest.fixture
 def call(monkeypatch, capsys):
-    """Runs a command in this process: arguments to (exit status, stdout, stderr, what main received)."""
+    """Call from arguments to (exit status, stdout, stderr, what main received), in this process."""
     received = []
 
     def main(file):
@@ -165,7 +165,8 @@ def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(
         ),
         (
             ["--config=configs/papers/mqar.py:scale"],
-            "The list of forms of configs/papers/mqar.py has no 'scale'. Did you mean 'scaled'? It has: scaled, smoke.",
+            "The list of forms of configs/papers/mqar.py has no 'scale'. "
+            "Did you mean 'scaled'? It has: scaled, smoke.",
         ),
         (
             ["--config=nowhere/quickstart.py"],
@@ -173,7 +174,8 @@ def test_a_mistake_found_by_main_exits_with_2_and_ctrl_c_with_130(
         ),
         (
             ["--config=STUDY", "--workerz=2"],
-            "pe-lab sweep has no '--workerz'. Did you mean '--workers'? It has: --allow-plugins, --config, --dry-run, --help, --workers.",
+            "pe-lab sweep has no '--workerz'. Did you mean '--workers'? "
+            "It has: --allow-plugins, --config, --dry-run, --help, --workers.",
         ),
         (
             ["--config=STUDY", "--workers=0"],
@@ -293,11 +295,13 @@ def test_help_lists_the_flags(call):
         (in_config("1 / 0"), " (line 7) cannot be loaded: ZeroDivisionError: division by zero"),
         (
             in_config("c.model.encodings = dict(name='rope')"),
-            " (line 7) cannot be loaded: 'encodings' must be of type tuple, got dict; a tuple of one value ends with a comma.",
+            " (line 7) cannot be loaded: 'encodings' must be of type tuple, got dict; "
+            "a tuple of one value ends with a comma.",
         ),
         (
             in_config("c.task = 'copy'"),
-            " (line 7) cannot be loaded: 'task' must be of type dict, such as dict(name=...), got str.",
+            " (line 7) cannot be loaded: 'task' must be of type dict, such as dict(name=...), "
+            "got str.",
         ),
         (
             in_config("c.train.steps = 'many'"),
@@ -305,11 +309,13 @@ def test_help_lists_the_flags(call):
         ),
         (
             in_sweep("grid.product({'task.name': 'copy'})"),
-            " (line 11) cannot be loaded: TypeError: the axis 'task.name' needs a list of values, got 'copy'",
+            " (line 11) cannot be loaded: TypeError: the axis 'task.name' needs a list of values, "
+            "got 'copy'",
         ),
         (
             in_sweep("[{'seed': 0}]"),
-            " cannot be loaded: TypeError: sweep() returns points of grid.product(...), got {'seed': 0}",
+            " cannot be loaded: TypeError: sweep() returns points of grid.product(...), "
+            "got {'seed': 0}",
         ),
     ],
 )
@@ -356,7 +362,7 @@ def test_another_error_of_jax_keeps_its_traceback(call, config_file):
 
 
 def refused(module, *arguments):
-    """What a command that must be refused says, in a process of its own: one line on stderr, status 2."""
+    """Return the line on stderr of a command that must exit with status 2, in its own process."""
     answer = entry_points.call(module, *arguments)
     assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (2, "", 1), (
         answer.stderr
@@ -372,7 +378,9 @@ def refused(module, *arguments):
         (
             {},
             "--dryrun",
-            "pe-lab sweep has no '--dryrun'. Did you mean '--dry-run'? It has: --allow-plugins, --config, --dry-run, --help, --results, --seeds, --workers, --write-groups.",
+            "pe-lab sweep has no '--dryrun'. Did you mean '--dry-run'? "
+            "It has: --allow-plugins, --config, --dry-run, --help, --results, --seeds, --workers, "
+            "--write-groups.",
         ),
         (
             {},
@@ -387,7 +395,8 @@ def refused(module, *arguments):
         (
             {},
             "--config.launcher.name=slrum",
-            "pe_lab/sweeps/launchers has no 'slrum'. Did you mean 'slurm'? It has: local, ray, slurm.",
+            "pe_lab/sweeps/launchers has no 'slrum'. Did you mean 'slurm'? "
+            "It has: local, ray, slurm.",
         ),
         (
             dict(config="c.model.encodings = (dict(name='ropee'),)"),
@@ -402,22 +411,26 @@ def refused(module, *arguments):
         (
             dict(config="c.model.encodings = (dict(name='learned', max_positions=10),)"),
             "--dry_run",
-            "learned has positions 0..9; length 16 asks for position 33: training there would teach nothing.",
+            "learned has positions 0..9; length 16 asks for position 33: "
+            "training there would teach nothing.",
         ),
         (
             dict(config="c.train = dict(steps=3)"),
             "--dry_run",
-            "config.train.batch_size is missing: pe_lab/runs/settings.py states every key. Change single keys with c.train.update(...).",
+            "config.train.batch_size is missing: pe_lab/runs/settings.py states every key. "
+            "Change single keys with c.train.update(...).",
         ),
         (
             dict(sweep="grid.product({'train.learning_rate': 1e-3})"),
             "--dry_run",
-            " (line 11) cannot be loaded: TypeError: the axis 'train.learning_rate' needs a list of values, got 0.001",
+            " (line 11) cannot be loaded: TypeError: the axis 'train.learning_rate' needs a list "
+            "of values, got 0.001",
         ),
         (
             dict(sweep="grid.product({'train.stepz': [3]})"),
             "--dry_run",
-            "The axis 'train.stepz' leads nowhere: config.train has no 'stepz'. Did you mean 'steps'?",
+            "The axis 'train.stepz' leads nowhere: config.train has no 'stepz'. "
+            "Did you mean 'steps'?",
         ),
         pytest.param(
             dict(sweep="grid.zipped({'seed': [1, 2]}, {'train.steps': [1]})"),
@@ -469,9 +482,9 @@ def test_an_override_of_an_axis_of_the_sweep_is_refused(config_file, tmp_path):
         "--config.seed=4",
         "--dry_run",
     )
-    assert (
-        said
-        == "--config.seed has no effect: it is an axis of the sweep. Change the config, or use pe-lab train."
+    assert said == (
+        "--config.seed has no effect: it is an axis of the sweep. "
+        "Change the config, or use pe-lab train."
     )
 
 
@@ -507,9 +520,7 @@ def test_a_results_folder_that_cannot_be_written_is_one_line_and_status_2(tmp_pa
 
 
 @pytest.mark.slow
-def test_a_damaged_record_is_one_line_and_status_2_for_tables_and_a_note_for_a_sweep_which_runs_it_again(
-    tmp_path,
-):
+def test_a_damaged_record_is_refused_by_tables_and_run_again_by_a_sweep(tmp_path):
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "x.json").write_text("{", encoding="utf-8")
     (tmp_path / "study.json").write_text(

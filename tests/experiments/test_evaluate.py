@@ -163,7 +163,10 @@ def test_loops_and_temperature_are_overrides_too(call, folder):
     assert "rope(base=500.0), evaluated with num_loops=2, logit_temperature=log_n" in table(out)
 
 
-NUMBERS = "pe-lab evaluate: --{} must be whole numbers of at least {} with commas between, as in 8,16,32, got "
+NUMBERS = (
+    "pe-lab evaluate: --{} must be whole numbers of at least {} with commas between, "
+    "as in 8,16,32, got "
+)
 LENGTHS, OFFSETS = NUMBERS.format("lengths", 1), NUMBERS.format("offsets", 0)
 
 
@@ -177,8 +180,8 @@ LENGTHS, OFFSETS = NUMBERS.format("lengths", 1), NUMBERS.format("offsets", 0)
         ),
         (
             ["FOLDER", "--lengths=3", "--logit_temperature=ssmax"],
-            "An evaluation override cannot change logit_temperature from 'none' to 'ssmax', because "
-            "ssmax has parameters that are trained.",
+            "An evaluation override cannot change logit_temperature from 'none' to 'ssmax', "
+            "because ssmax has parameters that are trained.",
         ),
         (["FOLDER", "--lengths=4,x"], f"{LENGTHS}'4,x'."),
         (["FOLDER", "--lengths=4;6"], f"{LENGTHS}'4;6'."),
@@ -314,7 +317,7 @@ def test_without_a_study_file_nothing_is_measured(call, folder):
 
 @pytest.mark.full
 def test_a_reader_that_has_seen_enough_is_no_error(folder):
-    """As in `| head`: what was printed to nobody is lost, the tables are written, and nothing complains."""
+    """As with `| head`: the output is cut off, the tables are written, and no error is printed."""
     command = [
         sys.executable,
         "-m",

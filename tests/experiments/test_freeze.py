@@ -25,7 +25,8 @@ def get_config():
     return c
 
 def sweep():
-    return grid.product({"task": [dict(name="copy", num_symbols=6), dict(name="parity")]}, {"seed": range(2)})
+    tasks = [dict(name="copy", num_symbols=6), dict(name="parity")]
+    return grid.product({"task": tasks}, {"seed": range(2)})
 """
 
 
@@ -51,7 +52,8 @@ def test_every_task_of_a_sweep_is_frozen_once_with_its_hash_and_what_is_there_is
     assert (status, err) == (0, "")
     where = re.escape(str(out / "frozen"))
     (copy_hash, copy_path), (_, parity_path) = re.findall(
-        rf"^(?:copy\(distinct=True, num_symbols=6\)|parity.*): 20 examples, sha256 (\w{{64}})\n  written to ({where}/\S+)$",
+        r"^(?:copy\(distinct=True, num_symbols=6\)|parity.*): 20 examples, sha256 (\w{64})\n"
+        rf"  written to ({where}/\S+)$",
         said,
         re.M,
     )

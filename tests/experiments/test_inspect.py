@@ -108,7 +108,8 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     [
         (
             (),
-            "Which encodings, or which run? pe-lab inspect sinusoidal rope, or pe-lab inspect quickstart --run=RUN_ID.",
+            "Which encodings, or which run? "
+            "pe-lab inspect sinusoidal rope, or pe-lab inspect quickstart --run=RUN_ID.",
         ),
         (("rope", "--lengths=8"), "--lengths needs --run."),
         (

@@ -25,7 +25,8 @@ def get_config():
     c.task = dict(name="copy", num_symbols=6)
     c.model.update(encodings=(dict(name="rope"),), width=16, num_layers=1, num_heads=2)
     c.train.update(steps=4, batch_size=8, max_length=3, warmup_steps=1)
-    c.evaluate.update(lengths=(3,), num_examples=8, batch_size=8, curve_lengths=(3,), curve_examples=8)
+    c.evaluate.update(lengths=(3,), num_examples=8, batch_size=8)
+    c.evaluate.update(curve_lengths=(3,), curve_examples=8)
     return c
 def sweep():
     return grid.product({"seed": range(2)})
@@ -300,7 +301,8 @@ def get_config():
     c.task = dict(name="copy", num_symbols=6)
     c.model.update(width=16, num_layers=1, num_heads=2)
     c.train.update(steps=4, batch_size=8, max_length=3, warmup_steps=1)
-    c.evaluate.update(lengths=(3, 6), num_examples=8, batch_size=8, curve_lengths=(3,), curve_examples=8)
+    c.evaluate.update(lengths=(3, 6), num_examples=8, batch_size=8)
+    c.evaluate.update(curve_lengths=(3,), curve_examples=8)
     return c
 def sweep():
     encodings = [(dict(name=name),) for name in NAMES]
@@ -360,7 +362,8 @@ def test_another_study_in_the_same_folder_is_refused(tmp_path, dry):
     refused = call("sweep", "--config=configs/smoke.py", f"--results={folder}", *dry)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == (
-        f"error: {folder} holds the study 'mine': give another folder for 'smoke', --results=FOLDER.\n"
+        f"error: {folder} holds the study 'mine': give another folder for 'smoke', "
+        "--results=FOLDER.\n"
     )
     assert (folder / "study.json").read_text() == before
 
@@ -381,7 +384,8 @@ def get_config():
     c.task = dict(name="copy", num_symbols=6)
     c.model.update(width=16, num_heads=2, feedforward_width=16)
     c.train.update(steps=4, batch_size=8, max_length=3, warmup_steps=1)
-    c.evaluate.update(lengths=(3,), num_examples=8, batch_size=8, curve_lengths=(3,), curve_examples=8)
+    c.evaluate.update(lengths=(3,), num_examples=8, batch_size=8)
+    c.evaluate.update(curve_lengths=(3,), curve_examples=8)
     return c
 def sweep():
     return grid.product({"model.encodings": [(dict(name="failing:Fails"),), (dict(name="nope"),)]})

@@ -1,7 +1,8 @@
-"""The transformer's forward pass again, from the equations: NumPy, float64, one example without padding, pair by pair.
+"""The transformer's forward pass from the equations, in NumPy and float64.
 
-It shares nothing with pe_lab but the names of parameters and of the config's fields. Encodings are fixed: sinusoidal
-at the input, RoPE and T5's bias inside every attention, cross-attention included.
+It reads one example without padding, pair by pair. It shares nothing with pe_lab but the names of
+parameters and of the config's fields. Encodings are fixed: sinusoidal at the input, RoPE and T5's
+bias inside every attention, cross-attention included.
 """
 
 import math
@@ -22,7 +23,7 @@ def logits(p, model, read, source=None):
 
 
 def stack(p, model, ids, positions, causal, memory=None):
-    """The last layer's output and the positions of its tokens, a sink token before them if there is one."""
+    """The last layer's output and its positions, a sink token's first if there is one."""
     x = np.stack([p["embedding"]["embedding"][i] for i in ids]) * (
         math.sqrt(model.width) if model.scale_embeddings else 1
     )

@@ -218,7 +218,10 @@ def through(layer, x, valid=EVERY_KEY):
 
 @pytest.mark.slow
 def test_no_heads_equal_no_encoding_and_all_heads_equal_the_encoding():
-    """Some heads are those of one and of the other. PoPE's wider products are summed in another order."""
+    """With some heads, each head equals one of the two cases.
+
+    PoPE's wider products are summed in another order.
+    """
     q, k, v, t = inputs()
     q, k, v = (jnp.asarray(x) for x in (q, k, v))
     mask = jnp.tril(jnp.ones((5, 5), bool))[None, None]

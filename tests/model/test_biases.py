@@ -1,4 +1,4 @@
-"""Biases that all examples of a batch share: which they are, and the part that a micro-batch reads."""
+"""Biases that all examples of a batch share, and the part that a micro-batch reads."""
 
 import jax.numpy as jnp
 import numpy as np

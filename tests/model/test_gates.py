@@ -1,4 +1,4 @@
-"""Gates, norms and learned sinks: equations, limits in which nothing changes, and laws with them."""
+"""Gates, norms and learned sinks: equations, limits where nothing changes, and laws with them."""
 
 import functools
 
@@ -157,7 +157,7 @@ def test_the_other_parameters_are_those_of_the_model_without():
 
 
 def test_the_pro_block_of_the_forgetting_transformer():
-    """FoX, shifts, norms of queries, keys and outputs, and a gate: all parameters have a gradient."""
+    """FoX, shifts, norms of queries, keys and outputs, and a gate: all parameters get gradients."""
     pro = (*ALL[:2], ("token_shift", "both"), ("qk_norm", True), ("num_layers", 1))
     one = laws.Subject((dict(name="fox"),), "decoder", pro)
     for law in (

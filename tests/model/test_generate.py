@@ -66,7 +66,7 @@ def said(architecture="decoder", **how):
 
 @functools.cache
 def uncached(architecture):
-    """The argmax of a full forward pass, appended, again and again; everything after the end is the end."""
+    """Greedy decoding with a full forward pass a token; everything after the end is the end."""
     full = jax.jit(model(architecture).__call__)
     tokens, mask = prompts()
     tokens, mask = (np.pad(a, ((0, 0), (0, T))) for a in (tokens, mask))
@@ -175,7 +175,7 @@ def sampled(temperature, key=0, count=4000, max_tokens=1, end=99):
 @pytest.mark.full
 @pytest.mark.parametrize("temperature", [1.0, 3.0])
 def test_samples_have_the_probabilities_of_their_temperature(temperature):
-    """Pearson's statistic of 4000 samples, 10 degrees of freedom: above 30 once in a thousand keys."""
+    """Pearson's statistic of 4000 samples, 10 degrees of freedom: above 30 for one key in 1000."""
     logits = np.asarray(model()({"decoder": stream(prompts()[0][:1])}))[0, -1].astype(float)
     expected = 4000 * np.exp(logits / temperature) / np.exp(logits / temperature).sum()
     rare = expected < 5  # together: the statistic wants five or more in every class
@@ -189,7 +189,7 @@ def test_samples_have_the_probabilities_of_their_temperature(temperature):
 
 @pytest.mark.full
 def test_every_step_and_every_row_has_draws_of_its_own():
-    """At a boundless temperature all tokens are equally likely, so that neighbours agree one time in 11."""
+    """At a boundless temperature all tokens are equally likely: neighbors agree one time in 11."""
     answers = sampled(1e9, max_tokens=3)
     for one, other in (
         (answers[:, 0], answers[:, 1]),
@@ -248,7 +248,7 @@ def test_what_finds_no_room_is_not_written():
 @pytest.mark.full
 @pytest.mark.parametrize("layers", [1, 2])
 def test_a_prompt_may_be_read_in_pieces(layers):
-    """Positions of each layer, every optional field: three pieces of a prompt are the whole of it."""
+    """Positions of each layer, every optional field: three pieces equal the whole prompt."""
     fields = dict(
         qk_norm=True,
         logit_temperature="ssmax",
@@ -274,10 +274,11 @@ def test_a_prompt_may_be_read_in_pieces(layers):
     models.assert_close(*pieces())
 
 
-# The verdict of one forward pass is that of decoding: on every task, by a model that knows half of its examples.
+# One forward pass and decoding agree on every task, for a model that knows half of its examples.
 
 COUNT, LENGTH = 8, 5
-# Where tokens of the target are given, decoding would have to be told them; a text's few pairs are not half learnt.
+# Without tasks that give tokens of the target, because decoding does not receive them. Without
+# texts, because the model does not learn half of their few pairs.
 ANSWERED_ALONE = [
     n for n in plugins.names("tasks") if not laws.always(n) and not laws.task(n).gives_tokens
 ]
@@ -300,7 +301,7 @@ def examples(made):
 
 
 def halfway(made, batch, streams):
-    """Parameters trained to say what is right for the first half, and a wrong first token for the second."""
+    """Parameters trained on right labels in the first half, a wrong first token in the second."""
     first = batch.target & (jnp.cumsum(batch.target, axis=1) == 1)
     wrong = (batch.labels + 1) % made.task.target_vocabulary.num_symbols
     labels = jnp.where(first & (jnp.arange(COUNT) >= COUNT // 2)[:, None], wrong, batch.labels)
@@ -322,7 +323,7 @@ def halfway(made, batch, streams):
 
 
 def verdicts(made):
-    """Of each example the forward pass's and decoding's, and how many exact matches evaluation counts."""
+    """Verdicts by example of forward pass and decoding, and the exact matches of evaluation."""
     (batch, streams), (length,) = examples(made), made.run.evaluate.lengths
     params = halfway(made, batch, streams)
     model = made.model(params)

@@ -523,7 +523,7 @@ def flops(architecture, lengths, **changes):
 
 
 def test_flops_by_hand():
-    """Two for each multiply-add: projections, feed-forward, products with keys and values, output."""
+    """Two for each multiply-add: projections, feed-forward, attention's products, output."""
     d, f, n, m = 8, 32, 10, 7
 
     def block(length):

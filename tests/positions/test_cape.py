@@ -55,7 +55,7 @@ def test_one_factor_an_example_is_uniform_in_its_logarithm():
 
 @pytest.mark.full
 def test_shifts_are_stretched_too():
-    """(i + shift) * factor: the last position reaches (n - 1 + shift) * factor, not (n - 1) * factor + shift."""
+    """The last position reaches (n - 1 + shift) * factor, not (n - 1) * factor + shift."""
     drawn = of(n=20_000, **STILL | dict(max_global_shift=6.0, max_global_scaling=2.0))
     assert 15.5 < drawn[:, 2].max() <= 16
     assert -12 <= drawn[:, 0].min() < -11.5

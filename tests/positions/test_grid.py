@@ -67,7 +67,7 @@ def test_it_says_what_the_task_says(max_position, train):
 
 @pytest.mark.slow
 def test_starts_are_uniform_and_independent_and_the_largest_position_is_the_most():
-    """2 rows and 3 columns up to position 6: 5 and 4 starts, 20 pairs of 50 draws each, standard deviation 7."""
+    """2 rows, 3 columns, positions to 6: 5 * 4 starts, 50 draws of each, standard deviation 7."""
     drawn = followed(6, train=True, draws=1000)
     start = drawn[:, 6]
     np.testing.assert_array_equal(drawn, np.asarray(BOARD)[None] + start[:, None])

@@ -153,7 +153,7 @@ def test_traits_say_what_positions_are(name):
 
 @every
 def test_only_schemes_that_keep_differences_count_tokens_by_ones(name):
-    """From any start, in every example: what a relative encoding reads is that of contiguous positions."""
+    """From any start, in every example: a relative encoding then reads contiguous positions."""
     steps = []
     for train in (False, True):
         of_tokens = rows(name, mask(), train)
@@ -167,7 +167,8 @@ def test_what_follows_a_structure_says_which_it_lacks(name):
     for structure in (None, {"other": wide([1], mask())}):
         with pytest.raises(
             ValueError,
-            match=r"follows structure\['(symbols|coupled|parts|separators)'\], one value a token, and was given none",
+            match=r"follows structure\['(symbols|coupled|parts|separators)'\], one value a token, "
+            r"and was given none",
         ):
             scheme(name)(keys(), mask(), structure=structure, train=False)
 

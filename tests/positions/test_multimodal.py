@@ -22,7 +22,7 @@ def positions(numbers, segments=None, mask=None):
 
 
 def test_a_text_around_an_image_by_hand():
-    """Two tokens, an image of two rows and three columns at 2, which advances by 3, and a text at 5."""
+    """Two tokens, an image of two rows and three columns at 2 that advances by 3, a text at 5."""
     assert positions([TEXT, TEXT, *GRID, TEXT, TEXT]) == [
         [0, 1, 2, 2, 2, 2, 2, 2, 5, 6],
         [0, 1, 2, 2, 2, 3, 3, 3, 5, 6],

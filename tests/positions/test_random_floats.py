@@ -17,7 +17,7 @@ def of(scheme, lengths, train, padded=None):
 
 @pytest.mark.slow
 def test_in_training_positions_are_sorted_uniforms():
-    """Order statistic i of n = 4 has mean i / 5 and a standard deviation of at most 0.2; 2000 draws."""
+    """Order statistic i of 4 has mean i / 5 and standard deviation at most 0.2; 2000 draws."""
     drawn = of(RandomFloats(8), [4] * 2000, train=True)
     np.testing.assert_allclose(drawn.mean(axis=0), [0.2, 0.4, 0.6, 0.8], atol=0.02)
     counts = np.histogram(drawn, bins=10, range=(0, 1))[0]

@@ -78,7 +78,7 @@ def _with_hints(task, number: str, first_hint: int) -> str:
 
 
 def padded_bits(task, prompt, result):
-    """Return the target of a task on two binary numbers; `result` is None for one without digits."""
+    """Return the target of a task on two binary numbers; a `result` of None has no digits."""
     bits = [] if result is None else [int(bit) for bit in f"{result:b}"[::-1]]
     if not task.padded:
         return np.array(bits)

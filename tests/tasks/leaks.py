@@ -1,9 +1,10 @@
 """Predictors of targets from positions, for the law that positions give no answer away.
 
-A predictor counts on half of the examples which label goes with a feature, and is scored on the other
-half. `chance` knows the lengths that the prompt shows and the target tokens said so far; for tokens of
-the answer it also knows the symbol at any fixed place of the prompt. An informed predictor
-knows the positions as well. Positions leak where an informed predictor is better than chance.
+A predictor counts on half of the examples which label goes with a feature, and is scored on the
+other half. `chance` knows the lengths that the prompt shows and the target tokens so far. For
+tokens of the answer it also knows the symbol at any fixed place of the prompt. An informed
+predictor knows the positions as well. Positions leak where an informed predictor is better than
+chance.
 """
 
 import dataclasses
@@ -26,7 +27,7 @@ class Seen:
     """Examples as predictors see them, [N, ...] each, -1 where nothing is.
 
     Attributes:
-      shown: a number for each set of lengths that the prompt shows, and the target's where that is known.
+      shown: a number for each set of shown lengths, the target's included if it is known.
       prompt: [N, P] symbols.
       target: [N, T] symbols, and asked: [N, T], True where the model says them.
       points_to: [N, S], the prompt place with the position that is read last at a step.
@@ -92,7 +93,7 @@ def _gain_of_tokens(seen, step):
 
 
 def _gain_of_length(seen):
-    """Return by how much the position of the first target token improves the prediction of the target's length."""
+    """Return the gain from the first target token's position in predicting the target's length."""
     labels = np.where(seen.lengths > 0, seen.lengths, -1)
     known = [seen.shown, _numbered(seen.shown, seen.target[:, 0])]
     informed = [
@@ -103,7 +104,10 @@ def _gain_of_length(seen):
 
 
 def _counted(labels, keys):
-    """Return the accuracy of the most frequent label of a key; later keys are finer, where the fitted half has them."""
+    """Return the accuracy of the most frequent label of each key.
+
+    Keys are ordered from coarse to fine. A finer key counts where the fitted half has it.
+    """
     fit, _ = _halves(labels)
     if fit is None:
         return 0.0
@@ -117,7 +121,7 @@ def _counted(labels, keys):
 
 
 def _at_best_place(labels, seen):
-    """Return the accuracy of the symbol at the best fixed place of the prompt, for each set of shown lengths."""
+    """Return the accuracy of the symbol at the best fixed place, for each set of shown lengths."""
     fit, _ = _halves(labels)
     if fit is None:
         return 0.0
@@ -211,7 +215,7 @@ def _positions(scheme, mask, structure):
 
 
 def _coded(positions, starts, size):
-    """A number for each different position: of the answering stream, and of the prompt's symbols."""
+    """A number for each different position of the answering stream and of the prompt's symbols."""
     flat = np.concatenate([p.reshape(-1, p.shape[-1]) for p in positions])
     codes = np.unique(flat, axis=0, return_inverse=True)[1].ravel()
     parts = np.split(codes, np.cumsum([p[..., 0].size for p in positions])[:-1])

@@ -99,7 +99,10 @@ def test_only_the_last_sum_of_a_scratchpad_is_scored():
 
 @pytest.mark.slow
 def test_lengths_of_operands():
-    """900 draws of 1..3 have 300 of each, standard deviation 14; 900 coins 450, deviation 15: bounds of 4 and more."""
+    """900 draws of 1..3: 300 of each, standard deviation 14. 900 coins: 450, standard deviation 15.
+
+    Bounds are four standard deviations and more.
+    """
     both = lengths(900, 3)
     for column in both.T:
         assert abs(np.bincount(column, minlength=4)[1:] - 300).max() < 60
@@ -115,7 +118,7 @@ def test_lengths_of_operands():
 
 @pytest.mark.slow
 def test_a_first_digit_is_not_0_except_in_0_itself():
-    """1800 draws of 9 digits have 200 of each, standard deviation 13.4; of 10 digits 180, deviation 12.8."""
+    """1800 draws: 200 of each of 9 digits, standard deviation 13.4, or 180 of each of 10, 12.8."""
 
     def numbers(length, **arguments):
         return np.asarray(
@@ -146,7 +149,10 @@ def test_the_number_of_operands_is_uniform():
 
 @pytest.mark.slow
 def test_blanks_are_in_front_of_a_part_of_the_tokens():
-    """2000 prompts of 3 tokens at p = 0.5: 3000 with a blank, standard deviation 39; 150 with two, deviation 12."""
+    """2000 prompts of 3 tokens, with blanks at p = 0.5.
+
+    3000 tokens have a blank, standard deviation 39. 150 have two, standard deviation 12.
+    """
     task = Addition(padding="none", blanks=0.5)
     drawn = examples(task, 1, 2000)
     text = [

@@ -77,7 +77,7 @@ def many(prefixes=SIZES):
 
 @pytest.mark.slow
 def test_a_length_draws_pairs_whose_longer_side_is_within_its_width(tmp_path):
-    """Sides of 4, 5, 7, 9 and 10: length 9 with width 4 takes those of 7 and 9; every pair of the split equally often."""
+    """Of 4, 5, 7, 9 and 10, length 9 with width 4 takes 7 and 9, and every pair equally often."""
     task = of(tmp_path, many(), width=4)
     e = draw(task, 9, 2000)
     both = list(zip(lines(e.prompt, e.prompt_mask), lines(e.target, e.target_mask), strict=True))

@@ -79,7 +79,7 @@ def test_worked_examples():
 
 
 def test_selections_without_replacement_are_all_equally_likely():
-    """12 ordered pairs of 4, 2400 draws: 200 each expected, standard deviation 14; all of 4 are a permutation."""
+    """2400 draws of 12 ordered pairs: 200 each, standard deviation 14. All 4 are a permutation."""
     all_ = np.asarray(
         jax.jit(jax.vmap(lambda k: distinct(k, 4, 4)))(jax.random.split(jax.random.key(0), 2400))
     )
@@ -111,7 +111,7 @@ def test_every_key_is_asked_once_for_its_value():
 
 
 def test_slots_of_the_power_law():
-    """One pair, 4 slots: 1 / i to the 0.99, divided by the sum; 1200 draws, standard deviation 17 at most."""
+    """One pair, 4 slots: proportional to i**-0.99; 1200 draws, standard deviation at most 17."""
     expected = np.arange(1, 5) ** -0.99
     counts = np.bincount(np.argmax(many(1).asked_mask, axis=1) // 2, minlength=4)
     np.testing.assert_allclose(counts, 1200 * expected / expected.sum(), atol=80)
@@ -133,7 +133,7 @@ def test_fixed_slots_have_the_order_of_the_pairs():
 
 @pytest.mark.slow
 def test_slots_without_a_key_are_filled():
-    """With one pair 6 tokens of each example, uniform on 14 symbols: 514 of 7200 each, standard deviation 22."""
+    """6 tokens beside one pair, uniform on 14 symbols: 514 of 7200 each, standard deviation 22."""
     e = many(1)
     filler = ~np.repeat(e.asked_mask.reshape(1200, -1, 2).any(axis=2), 2, axis=1) & e.target_mask
     assert filler.sum() == 7200
@@ -144,7 +144,7 @@ def test_slots_without_a_key_are_filled():
 
 @pytest.mark.slow
 def test_half_of_the_keys_are_written_again_with_another_value():
-    """2 of 4: 600 of 2400 for each key, standard deviation 17. New values: 400 of 2400 for each shift, 18."""
+    """2 of 4 keys: 600 of 2400 each, standard deviation 17; 400 for each shift of a value, 18."""
     e = forgetting(4)
     keys, values = e.prompt[:, :12:2], e.prompt[:, 1:12:2]
     again = np.argmax(keys[:, None, :4] == keys[:, 4:, None], axis=2)
@@ -233,7 +233,7 @@ def test_names():
 
 @pytest.mark.slow
 def test_the_floor_is_the_share_of_one_value():
-    """5 values, 1000 unseen examples of 2 answers each: standard deviation 0.009; the guesses are learnt from as many."""
+    """5 values, 2000 unseen answers: standard deviation 0.009. Guesses are learned from as many."""
     chance_level = chance_levels(AssociativeRecall(num_symbols=10, slots_per_pair=1), (2,), 1000)[0]
     assert abs(chance_level["token_accuracy"] - 0.2) < 0.05
 

@@ -19,7 +19,7 @@ def oracle(task, prompt):
 
 
 def test_worked_examples():
-    """4 + 22 = 26 and 9 + 32 = 41, as in the papers' code; the last has a carry beyond both numbers."""
+    """4 + 22 = 26 and 9 + 32 = 41, as in the papers' code; the last carries beyond both numbers."""
     assert said(BinaryAddition(), "0 0 1 + 0 1 1 0 1") == "0 1 0 1 1 end 0 0 0 0"
     assert said(BinaryAddition(), "1 0 0 1 + 0 0 0 0 0 1") == "1 0 0 1 0 1 end 0 0 0 0 0"
     assert said(BinaryAddition(padded=False), "1 + 1 1 1") == "0 0 0 1"
@@ -59,7 +59,7 @@ def test_long_sums_are_those_of_pythons_own_integers(padded):
 
 @pytest.mark.full
 def test_a_number_is_uniform_above_zero():
-    """2100 draws of three bits: 300 each expected, standard deviation 16; of 70 bits the highest is set in half."""
+    """2100 draws of three bits: 300 each, standard deviation 16. Each of 70 bits is set in half."""
     keys = jax.random.split(jax.random.key(1), 2100)
     bits = np.asarray(jax.vmap(lambda k: positive(k, jnp.asarray(3), 5))(keys))
     counts = np.bincount(bits @ [1, 2, 4, 8, 16], minlength=8)
@@ -100,7 +100,7 @@ def test_the_answer_of_a_padded_target_ends_with_the_terminator():
 
 @pytest.mark.slow
 def test_the_floor_is_about_a_half():
-    """Of 1000 examples of some 30 tokens, standard deviation 0.003; of lengths up to 500 it is 0.5 on average."""
+    """1000 examples of about 30 tokens: standard deviation 0.003. Up to length 500 it is 0.5."""
     assert abs(chance_levels(BinaryAddition(), (41,), 1000)[0]["token_accuracy"] - 0.48) < 0.03
 
 

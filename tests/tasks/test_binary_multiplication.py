@@ -71,7 +71,7 @@ def test_the_answer_of_a_padded_target_ends_with_the_terminator():
 
 @pytest.mark.slow
 def test_the_floor_is_about_a_half():
-    """Of 1000 examples of some 35 tokens, standard deviation 0.003; of lengths up to 500 it is 0.5 on average."""
+    """1000 examples of about 35 tokens: standard deviation 0.003. Up to length 500 it is 0.5."""
     assert (
         abs(chance_levels(BinaryMultiplication(), (41,), 1000)[0]["token_accuracy"] - 0.49) < 0.03
     )

@@ -36,8 +36,10 @@ def prompts(drawn):
 
 
 def test_every_example_up_to_a_length_is_equally_likely():
-    """14 examples of up to 3 bits, the 6 with vectors of one length in two versions: 2800 draws, 200 of each and 100 of
-    each version, standard deviations 14 and 10."""
+    """2800 draws of 14 examples of up to 3 bits: 200 of each, standard deviation 14.
+
+    The 6 with vectors of one length have two versions: 100 of each, standard deviation 10.
+    """
     counts = collections.Counter(prompts(examples(BitwiseOr(), 3, 2800)))
     expected = {}
     for first in range(1, 4):

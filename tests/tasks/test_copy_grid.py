@@ -82,7 +82,10 @@ def test_alignment_and_structure_by_hand(form, from_where):
 
 @pytest.mark.slow
 def test_cells_are_uniform_and_grids_equally_likely():
-    """Sides of 2 and 3: three grids of 400 each in 1200, five standard deviations are 82; 4 symbols, 0.25 of 8000 cells each."""
+    """Sides of 2 and 3, 1200 draws: 400 of each of three grids; 8000 cells: 0.25 of each symbol.
+
+    Bounds are five standard deviations, which is 82 for the grids.
+    """
     task = CopyGrid(num_symbols=4)
     e = draw(task, 3, 1200)
     _, counts = np.unique(

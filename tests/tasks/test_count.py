@@ -22,7 +22,7 @@ def test_worked_examples():
 
 @pytest.mark.slow
 def test_the_number_of_the_counted_symbol_is_uniform_and_the_others_are():
-    """Five numbers, 1500 draws: 300 each, standard deviation 15.5; two other symbols, half of the rest each."""
+    """Five numbers, 1500 draws: 300 each, standard deviation 15.5; half of the rest per symbol."""
     e = drawn(Count(num_symbols=3), 4, 1500)
     assert np.abs(np.bincount((e.prompt == 1).sum(axis=1), minlength=5) - 300).max() < 70
     zeros, twos = (

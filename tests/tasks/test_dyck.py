@@ -41,7 +41,10 @@ def test_worked_examples():
 
 @pytest.mark.slow
 def test_words_of_a_length_are_uniform():
-    """1000 draws: 200 each of five, standard deviation 13, and 250 each of the four that are no deeper than 2, 14."""
+    """1000 draws: 200 of each of five, standard deviation 13.
+
+    Four are no deeper than 2: 250 of each, standard deviation 14.
+    """
     found = words(Dyck(num_kinds=1), 6, 1000)
     assert list(found) == ["((()))", "(()())", "(())()", "()(())", "()()()"]
     assert max(abs(n - 200) for n in found.values()) < 57
@@ -70,7 +73,10 @@ def test_of_an_odd_length_the_word_has_one_bracket_less():
     [(None, {"((((": 1 / 5, "((()": 2 / 5, "(()(": 2 / 5}), (3, {"((()": 2 / 4, "(()(": 2 / 4})],
 )
 def test_a_prompt_to_be_completed_is_half_of_a_word_that_closes_at_its_end(max_depth, shares):
-    """Of the five words within the first bracket, or the four of depth 2; 1000 draws: standard deviation at most 16."""
+    """Five words within the first bracket, or four of depth 2.
+
+    1000 draws: standard deviation at most 16.
+    """
     found = words(Dyck(num_kinds=1, max_depth=max_depth, answer="completion"), 4, 1000)
     assert list(found) == list(shares)
     assert all(abs(n - 1000 * shares[word]) < 72 for word, n in found.items())
@@ -110,7 +116,7 @@ def test_brackets_have_names_of_their_own():
 
 @pytest.mark.slow
 def test_its_floor_is_a_half():
-    """After an odd prefix one of two brackets closes, after an even one often none does; 1000 examples."""
+    """After an odd prefix one of two brackets closes, after an even one often none does."""
     assert abs(chance_levels(Dyck(), (20,), 1000)[0]["token_accuracy"] - 0.5) < 0.06
 
 

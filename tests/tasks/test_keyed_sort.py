@@ -47,7 +47,10 @@ def test_labels_are_neighbours_in_a_cycle_from_a_uniform_start():
 @pytest.mark.slow
 @pytest.mark.parametrize(("fewer", "expected"), [(True, [733, 333, 133]), (False, [400, 400, 400])])
 def test_numbers_of_all_widths_are_drawn_and_none_begins_with_zero(fewer, expected):
-    """1200 draws; if the largest width is drawn, 1 has the share (1 + 1/2 + 1/3) / 3; standard deviations at most 17."""
+    """If `fewer`, width 1 has the share (1 + 1/2 + 1/3) / 3.
+
+    1200 draws: standard deviation at most 17.
+    """
     e = drawn(KeyedSort(max_digits=3, fewer=fewer, reverse=False), 1, 1200)
     widths = e.prompt_mask.sum(axis=1) - 2
     assert np.abs(np.bincount(widths, minlength=4)[1:] - expected).max() < 76

@@ -39,7 +39,7 @@ def held(task, split):
 
 @pytest.mark.slow
 def test_a_window_is_a_piece_of_its_split_and_every_place_is_equally_likely(tmp_path):
-    """80 bytes, all different, and the line's end behind them: of 77 windows of 5, 50 draws each; standard deviation 7."""
+    """77 windows of 5 in 80 different bytes and a newline, 50 draws each: standard deviation 7."""
     content = bytes(range(27, 127))
     task = of(tmp_path, content)
     drawn = windows(task, 5, 77 * 50)
@@ -175,7 +175,8 @@ def test_a_text_has_no_prompt_for_an_encoder_to_read():
     run = tiny.run(task={"name": "language_model", **ARGUMENTS}, layout__name="encoder_decoder")
     with pytest.raises(
         UserError,
-        match=r"^language_model has no prompt, so the encoder of the layout encoder_decoder would have nothing to read\.$",
+        match=r"^language_model has no prompt, so the encoder of the layout encoder_decoder "
+        r"would have nothing to read\.$",
     ):
         build_setup(run)
 

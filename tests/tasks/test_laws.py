@@ -1,4 +1,7 @@
-"""Every law on every task of the folder, with the arguments that its own test lists as VARIANTS ([{}], the defaults, if it lists none)."""
+"""Every law on every task in the folder.
+
+The arguments of a task are those that its own test lists as VARIANTS, or else the defaults.
+"""
 
 import ast
 import dataclasses
@@ -37,7 +40,7 @@ def always(name):
 
 
 def cases(quick=NAMES):
-    """Names and arguments for `parametrize`; `quick` tasks run in every suite, in their first variant."""
+    """Names and arguments for `parametrize`; every suite runs the first variant of `quick`."""
     listed = [
         (name, i, given)
         for name in NAMES
@@ -111,9 +114,9 @@ def answer(one, prompt, given):
 @pytest.mark.parametrize("name", NAMES)
 def test_it_has_a_test_file_of_its_own(name):
     assert file_of(name).exists(), (
-        f"pe_lab/tasks/{name}.py needs tests/tasks/test_{name}.py: an `oracle`, a test of an example worked by hand, "
-        "ARGUMENTS for the arguments that have no default, and VARIANTS, a list of further arguments "
-        "for the laws."
+        f"pe_lab/tasks/{name}.py needs tests/tasks/test_{name}.py: an `oracle`, a test of an "
+        "example worked by hand, ARGUMENTS for the arguments that have no default, and VARIANTS, "
+        "a list of further arguments for the laws."
     )
 
 
@@ -251,7 +254,7 @@ def test_keys_give_different_examples(name, arguments):
 @pytest.mark.full
 @every
 def test_no_constant_answer_beats_the_floor(name, arguments):
-    """The chance_level's guess at each place is at least as good as one symbol everywhere, on unseen examples."""
+    """The best guess at each place is at least as good, on unseen examples, as one symbol."""
     one = task(name, arguments)
     length = lengths_of(one)[-1]
     (chance_level,) = chance_levels(
@@ -269,7 +272,7 @@ def test_no_constant_answer_beats_the_floor(name, arguments):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_docstring_has_a_worked_example_that_the_oracle_confirms(name):
-    """Indented lines `prompt -> target  # argument=value`; what a target is given stands in square brackets."""
+    """Indented lines `prompt -> target  # argument=value`; given target symbols in brackets."""
     text = inspect.getmodule(plugins.find("tasks", name)).__doc__ or ""
     if plugins.find("tasks", name).is_text:
         pytest.skip("text has no right answer")
@@ -300,7 +303,8 @@ def test_the_docstring_has_a_worked_example_that_the_oracle_confirms(name):
 def test_the_docstring_names_its_papers_or_says_that_there_is_none(name):
     text = inspect.getmodule(plugins.find("tasks", name)).__doc__ or ""
     assert "https://arxiv.org/abs/" in text or "No paper:" in text, (
-        f"the module docstring of {name} needs the link of a paper, or 'No paper:' and the source of the idea"
+        f"the module docstring of {name} needs the link of a paper, "
+        "or 'No paper:' and the source of the idea"
     )
 
 

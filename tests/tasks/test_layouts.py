@@ -126,7 +126,10 @@ def test_one_answer_symbol_stands_behind_prompts_of_any_length():
 
 
 def structures(layout, **of_example):
-    """What a layout says of each token, its source's too, of three prompt symbols and two target symbols of four and three."""
+    """The structures that a layout gives to each token, and to each token of the source.
+
+    There are three prompt symbols of at most four, and two target symbols of at most three.
+    """
     given = dict(prompt=(5, 3, 7), target=(3, 5), prompt_bound=4) | of_example
     batch = layout(Copy(num_symbols=8), example(**given))
     assert whole(batch.mask) == sorted(whole(batch.mask), reverse=True)
@@ -263,7 +266,10 @@ def arguments_of(name):
 
 @functools.cache
 def drawn(name, layout, end_token):
-    """Eight examples of several lengths, laid out in the shapes of the longest; the task, the layout, and the lengths."""
+    """Eight examples of several lengths, laid out in the shapes of the longest.
+
+    Returns the task, the layout, the largest length, and (examples, batch).
+    """
     task = plugins.build("tasks", plugins.resolve("tasks", {"name": name, **arguments_of(name)}))
     made, lengths = (
         LAYOUTS[layout](end_token),
@@ -380,7 +386,7 @@ def test_structures_are_of_each_place_and_number_the_symbols_that_are_read(which
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_structure_of_the_tasks_own_stands_in_the_place_of_the_default_one(layout):
-    """The second prompt symbol and the first of the target share number 7; the row of what is no symbol is 0."""
+    """The prompt's second and the target's first symbol share number 7. Non-symbols have row 0."""
     plain = example((5, 3), (3, 5), alignment=(1, 0))
     grid = tuple(jnp.stack([jnp.arange(1, 4), jnp.arange(3, 0, -1)], axis=1) for _ in range(2))
     own = dataclasses.replace(

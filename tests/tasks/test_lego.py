@@ -66,7 +66,10 @@ def test_each_variable_is_made_of_the_one_before_under_a_name_of_its_own():
 
 @pytest.mark.slow
 def test_a_variable_of_the_later_half_is_asked_for_or_the_last():
-    """At length 5 numbers 3 and 4, at 6 numbers 3, 4 and 5: 600 or 400 of 1200 expected, standard deviation at most 17."""
+    """At length 5, variable 3 or 4 is asked for; at length 6, variable 3, 4 or 5.
+
+    1200 draws: 600 or 400 of each, standard deviation at most 17.
+    """
     for length, expected in (
         (2, {1: 1200}),
         (3, {2: 1200}),
@@ -85,7 +88,7 @@ def test_a_variable_of_the_later_half_is_asked_for_or_the_last():
 
 @pytest.mark.slow
 def test_permuted_clauses_stand_in_every_order():
-    """The one that starts the chain stands at each of 4 places: of 1200, 300 each expected, standard deviation 15."""
+    """The start of the chain has each of 4 places in 300 of 1200 draws, standard deviation 15."""
     parts = [split(text)[0] for text in texts(Lego(permuted=True), 4, 1200)[0]]
     counts = np.bincount(
         [[clause[3] for clause in clauses].index("1") for clauses in parts], minlength=4
@@ -95,7 +98,7 @@ def test_permuted_clauses_stand_in_every_order():
 
 @pytest.mark.slow
 def test_signs_are_each_as_often_and_the_floor_is_a_half():
-    """800 signs, 400 expected, standard deviation 14; the chance level is of 1000 examples, 0.016."""
+    """800 signs: 400 expected, standard deviation 14. 1000 examples: standard deviation 0.016."""
     found = [clause[2] for text in texts(Lego(), 4, 200)[0] for clause in split(text)[0]]
     assert abs(found.count("+") - 400) < 65
     assert abs(chance_levels(Lego(), (6,), 1000)[0]["exact_match"] - 0.5) < 0.07

@@ -1,4 +1,4 @@
-"""Length n of an evaluation is exact: every task measures its examples, and none is shorter or longer."""
+"""Length n of an evaluation is exact: each task measures its examples, and all have length n."""
 
 import dataclasses
 import inspect
@@ -109,7 +109,7 @@ def test_the_longest_operand_is_one_that_is_there():
 
 
 def test_pairs_of_vectors_with_an_exact_longer_one_are_equally_likely():
-    """Of 3 bits: place 0 has 5 pairs of lengths, place 1 has 3, place 2 has 1; 1800 draws, 200 of each pair."""
+    """Of 3 bits: 5 pairs of lengths for place 0, 3 for place 1, 1 for place 2; 1800 draws."""
     one = exact(BitwiseOr(), "longest")
     counts = {}
     for example in drawn(one, 3, count=1800):

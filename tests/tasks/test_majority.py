@@ -46,7 +46,10 @@ def test_a_single_zero_stands_anywhere():
 
 @pytest.mark.slow
 def test_letters_are_uniform_among_strings_with_one_most_frequent():
-    """Three letters: of 27 strings 21 have one, 2100 draws: 100 each, standard deviation 10; of two letters 3 of 9 have."""
+    """Of 27 strings of three letters 21 have one, and of 9 strings of two letters 3 have one.
+
+    2100 draws of the 21: 100 each, standard deviation 10.
+    """
     strings = np.bincount(drawn(Majority(num_symbols=3), 3, 2100).prompt @ [9, 3, 1], minlength=27)
     assert (strings > 0).sum() == 21
     assert np.abs(strings[strings > 0] - 100).max() < 45
@@ -85,7 +88,8 @@ def test_the_floor_is_a_half_and_one_letter_of_all():
 def test_combinations_and_empty_alphabets_are_refused():
     with pytest.raises(
         ValueError,
-        match="one of num_symbols above 2, interleaved above 1 and every_prefix, got 26, 3 and False",
+        match="one of num_symbols above 2, interleaved above 1 and every_prefix, "
+        "got 26, 3 and False",
     ):
         Majority(num_symbols=26, interleaved=3)
     with pytest.raises(ValueError, match="got 2, 3 and True"):

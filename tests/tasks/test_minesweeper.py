@@ -65,7 +65,10 @@ def test_boards_with_a_longer_side_are_equally_likely(min_side, length, boards):
 
 @pytest.mark.slow
 def test_each_board_has_a_ratio_of_its_own_uniform_between_the_two():
-    """Of 144 fields: mean 0.175; within a board's noise of 0.03 the ratio has the spread of a uniform one, 0.043."""
+    """The mean ratio of mines among 144 fields is 0.175.
+
+    The ratios have the spread of a uniform one, 0.043, in addition to a board's noise of 0.03.
+    """
     e = draw(Minesweeper(12), 12, 2000)
     ratio = (e.target == 0).sum(axis=1, where=e.target_mask) / 144
     assert abs(ratio.mean() - 0.175) < 5 * 0.054 / 2000**0.5
@@ -115,7 +118,7 @@ def test_the_scheme_grid_gives_the_ids_of_the_paper():
 
 @pytest.mark.slow
 def test_the_floor_is_the_most_frequent_count():
-    """An inner field with mines of probability p is a mine with p, else has k with the binomial of eight."""
+    """An inner field is a mine with probability p, else it has k mines of eight, binomially."""
     chance_level = chance_levels(Minesweeper(min_ratio=0.25, max_ratio=0.25), (9,), 1000)[0]
     assert chance_level["exact_match"] == 0
     assert (

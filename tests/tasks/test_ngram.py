@@ -78,7 +78,7 @@ def test_where_none_occurs_once_the_first_place_counts():
 
 @pytest.mark.parametrize(("answer", "starts"), [(None, 5), (2, 3)])
 def test_every_start_is_equally_likely_and_leaves_three_more_symbols(answer, starts):
-    """Strings of 10: starts up to 4, or 2 for answers of two; 1200 draws, standard deviations 14 and 16."""
+    """Strings of 10: starts up to 4, or to 2 for answers of two; standard deviations 14 and 16."""
     e = many(10, answer=answer)
     begins = e.alignment[:, 0] - 7
     counts = np.bincount(begins)
@@ -104,7 +104,7 @@ def test_the_suffix_is_given_and_the_answer_asked():
 
 @pytest.mark.slow
 def test_a_duplicate_is_one_ngram_written_over_another():
-    """Strings of 10, starts up to 5: every pair that does not overlap equally likely, 100 each of 12."""
+    """Strings of 10, starts up to 5: 12 ordered pairs do not overlap, 100 draws of each."""
     plain, over = many(10).prompt[:, 4:14], many(10, form="duplicate")
     np.testing.assert_array_equal(over.alignment[0], [*range(10), *[-1] * 14])
     counts = np.zeros((6, 6))

@@ -35,7 +35,7 @@ def test_the_defaults_draw_the_bits_of_the_key_itself():
 
 
 def test_the_number_of_ones_is_uniform_where_asked():
-    """Six numbers, 1200 draws: 200 each, standard deviation 13; and a half of the bits at each place, 600, 17."""
+    """1200 draws: 200 of each number, standard deviation 13; 600 ones at each place, 17."""
     bits = drawn(Parity(ones="uniform"), 5, 1200).prompt
     assert np.abs(np.bincount(bits.sum(axis=1), minlength=6) - 200).max() < 60
     assert np.abs(bits.sum(axis=0) - 600).max() < 80

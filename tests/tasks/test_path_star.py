@@ -9,8 +9,9 @@ from pe_lab.tasks.path_star import PathStar
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [{}, dict(num_arms=2, num_nodes=9, turned=False), dict(num_arms=7, num_nodes=50)]
-# Two examples of x-transformers at 80b6acd, train_path_star.py: PathStarDataset(2, 3, 3, 20, seed=7)
-# with "-" for its token of an edge, ":" for that of the start, and none for that of the end.
+# Two examples of x-transformers at 80b6acd, train_path_star.py:
+# PathStarDataset(2, 3, 3, 20, seed=7), with "-" for its token of an edge, ":" for that of the
+# start, and none for that of the end.
 GENERATED = (
     ("- 4 12 - 1 2 - 10 13 - 13 8 - 10 1 - 4 10 : 10 12", "10 4 12"),
     ("- 17 12 - 18 7 - 0 3 - 12 7 - 18 1 - 3 7 : 7 1", "7 18 1"),

@@ -151,7 +151,10 @@ def test_worked_examples():
 
 @pytest.mark.slow
 def test_members_and_others_are_uniform_among_their_length():
-    """13 of the strings of four bits are without 000: 1300 draws, 100 each, standard deviation 10; 3 are with it: 433, 17."""
+    """Of the strings of four bits, 13 are without 000 and 3 are with it.
+
+    1300 draws: 100 of each of the 13, standard deviation 10; 433 of each of the 3, 17.
+    """
     members = strings(Regular(members=1.0), 4, 1300)
     assert len(members) == 13
     assert max(abs(n - 100) for n in members.values()) < 44
@@ -165,7 +168,7 @@ def test_members_and_others_are_uniform_among_their_length():
     ("language", "share"), [("tomita_4", 0.25), ("tomita_2", 0.5), ("d_12", 0.5)]
 )
 def test_members_are_the_share_that_they_shall_be(language, share):
-    """1000 draws: standard deviation at most 16. A language may be rare among the strings of a length."""
+    """1000 draws: standard deviation at most 16. A language may be rare among all strings."""
     e = drawn(Regular(language=language, answer="last", members=share), 30)
     yes = Regular(language=language, answer="last").target_vocabulary.names.index("yes")
     assert abs((e.target == yes).sum() - 1000 * share) < 72
@@ -202,7 +205,7 @@ def test_sets_are_symbols_behind_the_letters():
 
 @pytest.mark.slow
 def test_its_chance_levels():
-    """A half where all turns on one bit, three fourths of tomita_5; place and length tell all where all are members."""
+    """A half if one bit decides, three fourths for tomita_5, 1 if all strings are members."""
     for arguments, chance_level in (
         (dict(language="tomita_1"), 0.52),
         (dict(language="tomita_5"), 0.75),

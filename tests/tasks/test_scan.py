@@ -133,7 +133,7 @@ def test_all_splits_have_one_shape():
 
 
 def test_commands_of_a_length_come_equally_often():
-    """5 of 6 commands of one action are in training: of 1000, 200 each expected, standard deviation 13."""
+    """Training has 5 of 6 commands of one action: 200 of 1000 each, standard deviation 13."""
     found, counts = np.unique(drawn(1, 1000)[0], return_counts=True)
     assert set(found) < {"walk", "look", "run", "jump", "turn left", "turn right"}
     assert len(found) == 5

@@ -29,7 +29,10 @@ def test_the_papers_sequences_have_a_prompt_of_239():
 
 
 def test_each_blank_stands_before_a_symbol_drawn_for_it_alone():
-    """3 blanks, 2 symbols: k of them before the first with probability 1, 3, 3, 1 in 8; 1600 draws, standard deviations 13, 19."""
+    """Of 3 blanks, k are before the first of 2 symbols with probability 1, 3, 3, 1 in 8.
+
+    1600 draws: standard deviations 13 and 19.
+    """
     keys = jax.random.split(jax.random.key(0), 1600)
     prompts = np.asarray(
         jax.jit(
@@ -61,7 +64,10 @@ def test_coupled_positions_do_not_tell_the_blanks():
 
 @pytest.mark.slow
 def test_the_floor_is_the_share_of_one_symbol():
-    """16000 tokens of 14 symbols, standard deviation 0.002; guesses learnt from 1000 of each place do a little worse or better."""
+    """16000 tokens of 14 symbols: standard deviation 0.002.
+
+    Guesses are learned from 1000 tokens of each place, and do a little worse or better.
+    """
     assert abs(chance_levels(SelectiveCopy(), (24,), 1000)[0]["token_accuracy"] - 1 / 14) < 0.012
 
 

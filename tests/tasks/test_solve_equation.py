@@ -68,7 +68,7 @@ def test_one_digit_solves_a_long_equation():
 
 
 def test_the_unknown_is_the_first_digit_from_a_random_place_on():
-    """Of `(d+d)` the places 4, 0 and 1 lead to the first digit: of 1500, 900 expected, standard deviation 19."""
+    """In `(d+d)` places 4, 0 and 1 lead to the first digit: 900 of 1500, standard deviation 19."""
     found, _ = texts(7, 1500)
     assert abs(sum(text.startswith("( x") for text in found) - 900) < 90
 

@@ -39,7 +39,7 @@ def test_worked_examples():
 
 @pytest.mark.slow
 def test_popping_nothing_is_forgotten():
-    """Two pops too many, then two pushes: the stack is what was pushed last, and the source of each is its action."""
+    """After two pops too many, the stack has the two pushed symbols; each source is its push."""
     prompt = jnp.array([1, POP, POP, POP, PUSH0, PUSH1, 0])
     target, source, height = _final_stack(prompt, jnp.arange(7) < 6, jnp.arange(7) < 1)
     assert (target.tolist(), source.tolist(), int(height)) == (
@@ -51,7 +51,10 @@ def test_popping_nothing_is_forgotten():
 
 @pytest.mark.slow
 def test_heights_and_actions_are_uniform():
-    """Four heights of length 5, 1200 draws: 300 each, standard deviation 15; three actions, of 3000 1000 each, 26."""
+    """At length 5, 1200 draws: 300 of each of four heights, standard deviation 15.
+
+    Of 3000 actions 1000 of each of three, standard deviation 26.
+    """
     prompt = drawn(StackManipulation(), 5, 1200).prompt
     assert np.abs(np.bincount((prompt < 2).sum(axis=1), minlength=5)[1:] - 300).max() < 68
     actions = np.bincount(prompt[prompt > 1])[POP:]

@@ -68,7 +68,7 @@ def test_the_larger_operand_comes_first_unless_differences_may_be_negative():
 
 @pytest.mark.slow
 def test_operands_keep_their_lengths_when_they_change_places():
-    """900 pairs of 1..2 digits: the first has 1 in a quarter, and the second 2 in a quarter and whenever a coin says."""
+    """900 pairs of 1..2 digits: lengths (1, 1) and (2, 2) in a quarter each, (2, 1) in a half."""
     task = Subtraction(padding="none")
     drawn = examples(task, 2, 900)
     sizes = np.array(

@@ -63,7 +63,9 @@ def test_an_upper_bound_is_not_rounded_down():
 @pytest.mark.slow
 def test_a_number_has_the_signs_that_its_table_has():
     text = render(
-        '{{ exact_match("journey", "copy · encoder · nope", 8) }} {{ exact_match("journey", "copy · decoder · nope", 8) }}'
-        ' {{ exact_match("journey", "copy · decoder · normalized", 12) }} {{ exact_match("journey", "copy · decoder · shaw", 12) }}'
+        '{{ exact_match("journey", "copy · encoder · nope", 8) }} '
+        '{{ exact_match("journey", "copy · decoder · nope", 8) }} '
+        '{{ exact_match("journey", "copy · decoder · normalized", 12) }} '
+        '{{ exact_match("journey", "copy · decoder · shaw", 12) }}'
     )
     assert [re.sub(r"[\d.]", "", number) for number in text.split()] == [r"\*†", r"\*", "†", ""]

@@ -1,4 +1,7 @@
-"""What a training costs, against figures worked by hand: width 16, two layers, 11 tokens of vocabulary, 8 tokens of context."""
+"""Costs of training, against figures worked by hand.
+
+The model has width 16, two layers, 11 tokens of vocabulary and 8 tokens of context.
+"""
 
 import json
 import re
@@ -92,7 +95,10 @@ def test_what_is_kept_grows_with_the_batch():
 
 @pytest.mark.full
 def test_several_runs_are_compared_step_by_step_with_the_first(monkeypatch):
-    """Times by hand: the first run's steps take 2 s, then 4 s on a slower machine; the other's 3 s, then 8 s."""
+    """Times by hand: 2 s and 4 s for steps of the first run, 3 s and 8 s for those of the other.
+
+    The machine is slower in the second round.
+    """
     times = {"nope": iter([9] * 5 + [7, 2, 2, 7, 2] + [7, 4, 4, 7, 4]), "rope": iter([9, 3, 8])}
     peaks = iter([1e9, 1e9, 1e9, 2e9, 1e9, 2e9])  # the first pair warms up
     monkeypatch.setattr(step_time, "peak_flops", lambda: next(peaks))
@@ -114,7 +120,8 @@ from pe_lab.studies import base
 def get_config():
     c = base.get_config()
     c.task = dict(name="copy", num_symbols=6)
-    c.model.update(width=16, num_layers=1, num_heads=2, feedforward_width=16, encodings=(dict(name="nope"),))
+    c.model.update(width=16, num_layers=1, num_heads=2, feedforward_width=16)
+    c.model.encodings = (dict(name="nope"),)
     c.train.update(batch_size=8, max_length=3)
     c.evaluate.update(lengths=(3,), curve_lengths=(3,))
     return c
@@ -289,7 +296,8 @@ def test_tasks_need_no_config_and_refuse_a_wrong_flag_or_file(call_tasks, tmp_pa
     [
         (
             ["--steps=-1"],
-            "python -m experiments.benchmark: --steps must be a whole number of at least 0, got '-1'.",
+            "python -m experiments.benchmark: --steps must be a whole number of at least 0, "
+            "got '-1'.",
         ),
         (["--step=1"], "python -m experiments.benchmark has no '--step'. Did you mean '--steps'?"),
         (["--config.train.stepz=1"], "config.train has no 'stepz'. Did you mean 'steps'?"),
@@ -356,7 +364,8 @@ def test_a_peer_that_is_not_installed_is_one_sentence(call, monkeypatch):
     status, _, err = call("--peer", "--steps=1")
     assert (status, err) == (
         2,
-        "error: --peer needs torch and x-transformers, which are not installed: .venv/bin/pip install torch x-transformers.\n",
+        "error: --peer needs torch and x-transformers, which are not installed: "
+        ".venv/bin/pip install torch x-transformers.\n",
     )
 
 
@@ -381,7 +390,8 @@ def test_an_unknown_label_of_the_sweep_is_refused(call, tmp_path):
         ),
         (
             ["--members=0"],
-            "python -m experiments.benchmark: --members must be whole numbers of at least 1 with commas between, as in 8,16,32, got '0'.",
+            "python -m experiments.benchmark: --members must be whole numbers of at least 1 "
+            "with commas between, as in 8,16,32, got '0'.",
         ),
         *(
             (
