@@ -1,7 +1,9 @@
 """One page for each encoding: formula, docstring, picture, scorecard, suite, cost and use."""
 
+import ast
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,18 @@ _CONTEXT = {
     "num_layers": "2",
     "bidirectional": "False",
     "rngs": "nnx.Rngs(0)",
+}
+# The inputs of the programs, in the order in which a page defines them, for eight tokens.
+_INPUTS = {
+    "slots": "slots = jnp.arange(8)[None]  # places in the array, [1, L]",
+    "mask": "mask = jnp.tril(jnp.ones((1, 1, 8, 8), bool))  # [1, 1, L, S]",
+    "x": "x = jax.random.normal(jax.random.key(0), (2, 8, 64))  # [B, L, D]",
+    "q": "q, k, v = jax.random.normal(jax.random.key(1), (3, 2, 8, 4, 16))  # [B, L, H, Dh]",
+}
+_POSITIONS = {  # by their number of axes
+    1: "positions = jnp.arange(8)[None]  # [1, L]",
+    2: "positions = jnp.indices((2, 4)).reshape(2, -1).T[None]  # row and column, [1, L, 2]",
+    3: "positions = jnp.indices((2, 2, 2)).reshape(3, -1).T[None]  # time, row, column, [1, L, 3]",
 }
 # The hook of an encoding with one hook -> its call.
 _CALLS = {
@@ -71,12 +85,11 @@ def _facts(name: str, step_time: str) -> str:
 
 def _use(name: str) -> str:
     cls: Any = plugins.find("encodings", name)
-    arguments = {"name": name} | cls.example
-    config = ", ".join(f"{key}={value!r}" for key, value in arguments.items()).replace("'", '"')
+    config = _as_config({"name": name} | cls.example)
     return f"""In a config:
 
 ```python
-c.model.encodings = (dict({config}),)
+c.model.encodings = ({config},)
 ```
 
 In your own model:
@@ -85,22 +98,33 @@ In your own model:
 {program(name)}
 ```
 
+To try it, define its inputs first:
+
+```python
+{inputs(name)}
+```
+
 [Encodings in your own model](reuse.md) has complete programs."""
 
 
-def program(name: str) -> str:
-    """Return a program that uses an encoding: its imports and three lines, or four with features.
+def _as_config(value: Any) -> str:
+    """Return a value as a config writes it."""
+    if not isinstance(value, Mapping):
+        return repr(value).replace("'", '"')
+    items = [f"{key}={_as_config(item)}" for key, item in value.items()]
+    return f"dict({', '.join(items)})"
 
-    It reads x [B, L, D], positions [1, L] (with two axes [1, L, 2]), q, k and v [B, L, H, Dh], and
-    a mask [1, 1, L, S].
+
+def program(name: str) -> str:
+    """Return a program that uses an encoding: its imports and three lines.
+
+    An encoding with features needs a fourth line, and so does one that is built around another.
+    `inputs` defines the names that the program reads.
     """
     cls: Any = plugins.find("encodings", name)
-    given = {key: repr(value) for key, value in cls.example.items()}
-    parameters = plugins.parameters(cls)
-    given |= {key: value for key, value in _CONTEXT.items() if key in parameters}
-    build = f"encoding = {cls.__name__}({', '.join(f'{k}={v}' for k, v in given.items())})"
+    build, classes = _construction("encoding", name, cls.example)
     imports = ["from flax import nnx"] if "nnx." in build else []
-    imports.append(f"from pe_lab.encodings import {cls.__name__}")
+    imports.append(f"from pe_lab.encodings import {', '.join(sorted(classes))}")
     if issubclass(cls, InputEncoding):
         return "\n".join([*imports, "", build, "x = encoding(x, positions)"])
     hooks = catalog.hooks(cls)
@@ -122,6 +146,40 @@ def program(name: str) -> str:
         "out = attend(q, k, v, attention_terms([LayerEncoding(encoding, None, Q, K)], mask))"
     )
     return "\n".join([*imports, "", build, *lines])
+
+
+def inputs(name: str) -> str:
+    """Return a program that defines what the program of an encoding reads."""
+    cls: Any = plugins.find("encodings", name)
+    read = {node.id for node in ast.walk(ast.parse(program(name))) if isinstance(node, ast.Name)}
+    lines = [_POSITIONS[cls.requirements.num_axes]]
+    lines += [line for variable, line in _INPUTS.items() if variable in read]
+    imports = ["import jax"] if any("jax." in line for line in lines) else []
+    return "\n".join([*imports, "import jax.numpy as jnp", "", *lines])
+
+
+def _construction(variable: str, name: str, arguments: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Return the lines that build an encoding, and the names of the classes that they use.
+
+    Args:
+      arguments: those that have no default. One that is an encoding is built in a line before.
+    """
+    cls: Any = plugins.find("encodings", name)
+    lines, classes, given = [], [cls.__name__], {}
+    for key, value in arguments.items():
+        if isinstance(value, Mapping):
+            inner_arguments = {k: v for k, v in value.items() if k != "name"}
+            line, inner_classes = _construction(key, value["name"], inner_arguments)
+            lines.append(line)
+            classes += inner_classes
+            given[key] = key
+        else:
+            given[key] = repr(value)
+    parameters = plugins.parameters(cls)
+    given |= {key: value for key, value in _CONTEXT.items() if key in parameters}
+    values = ", ".join(f"{key}={value}" for key, value in given.items())
+    lines.append(f"{variable} = {cls.__name__}({values})")
+    return "\n".join(lines), classes
 
 
 def _picture(root: Path, name: str, row: scorecard.Row) -> str:

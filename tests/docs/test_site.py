@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 import pytest
 from docutils.core import publish_doctree
@@ -204,21 +203,9 @@ def test_arguments_that_a_base_class_describes_are_shown_too():
 def test_the_program_on_the_page_of_an_encoding_runs(name):
     program = encoding_pages.program(name)
     cls = plugins.find("encodings", name)
-    length = 8
-    positions = jnp.arange(length)[None]
-    if name in ("axial_rope", "log_cpb", "mixed_rope", "sinusoidal_2d"):
-        positions = jnp.stack([positions, positions], axis=-1)
-    x = jax.random.normal(jax.random.key(0), (2, length, 64))
-    q, k, v = jax.random.normal(jax.random.key(1), (3, 2, length, 4, 16))
-    values = {
-        "x": x,
-        "positions": positions,
-        "slots": jnp.arange(length)[None],
-        "mask": jnp.tril(jnp.ones((length, length), bool))[None, None],
-        "q": q,
-        "k": k,
-        "v": v,
-    }
+    values = {}
+    exec(compile(encoding_pages.inputs(name), "inputs", "exec"), values)
+    x, q = values.get("x"), values.get("q")
     exec(compile(program, name, "exec"), values)
     assert program.count("\n") <= 10
     if issubclass(cls, InputEncoding):
