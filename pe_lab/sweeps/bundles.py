@@ -14,6 +14,7 @@ import hashlib
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -27,6 +28,17 @@ _MANIFEST = "manifest.json"
 _STUDY, _COST = "study.json", "cost.json"
 _SOURCE = re.compile(r"sources/[\w.]+\.py")
 _MOST_BYTES = 100_000_000  # of all files; a row has about half a megabyte
+# What reading a damaged archive can raise; RuntimeError if a flipped bit marks a file as encrypted.
+_DAMAGE = (
+    EOFError,
+    KeyError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 _TIME = (1980, 1, 1, 0, 0, 0)  # the same content gives the same archive
 
 
@@ -65,7 +77,7 @@ def unpack(file: Path, folder: Path) -> str:
         content = _content(file)
         manifest = files.object_of(content.pop(_MANIFEST))
         version, label, digests = (manifest[key] for key in ("schema_version", "label", "files"))
-    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as e:
+    except _DAMAGE as e:
         raise UserError(f"{file} is no archive of `pe-lab suite --bundle` ({one_line(e)}).") from e
     if version != SCHEMA_VERSION:
         raise UserError(f"{file} has schema_version {version}; this pe_lab reads {SCHEMA_VERSION}.")

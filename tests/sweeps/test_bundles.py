@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -99,6 +100,30 @@ def test_an_archive_with_other_files_is_refused(row, tmp_path, change, changes, 
     with pytest.raises(UserError) as raised:
         bundles.unpack(file, tmp_path / "out")
     assert str(raised.value).startswith(f"{file} {sentence}")
+
+
+@pytest.mark.slow
+def test_no_changed_byte_of_an_archive_changes_what_is_unpacked(row, tmp_path):
+    file, out = tmp_path / "mine.zip", tmp_path / "out"
+    bundles.write(row[0], "mine", file)
+    packed = file.read_bytes()
+    bundles.unpack(file, out)
+    content = {path.name: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    refusals = []
+    for index in range(len(packed)):
+        changed = bytearray(packed)
+        changed[index] ^= 1
+        file.write_bytes(changed)
+        shutil.rmtree(out, ignore_errors=True)
+        try:
+            label = bundles.unpack(file, out)
+        except UserError as e:
+            refusals.append((str(e).count("\n"), out.exists()))
+        else:  # a time or a right of a file, which nothing reads
+            assert label == "mine"
+            assert {path.name: path.read_bytes() for path in out.rglob("*.*")} == content
+    assert set(refusals) == {(0, False)}  # one sentence, and no file
+    assert len(refusals) > 0.7 * len(packed)
 
 
 def test_what_is_no_archive_is_refused(tmp_path):
