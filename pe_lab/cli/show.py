@@ -2,7 +2,9 @@
 
     pe-lab show rope                 # its docstrings, arguments and defaults
     pe-lab show my_package.mine:Mine --kind=encodings
-    pe-lab show quickstart           # a study, or its folder: its question, runs and axes
+    pe-lab show quickstart           # a study, its folder or its config: question, runs and axes
+
+A config whose study has no runs here is shown by its docstring.
 
 `pe-lab list KIND` lists the names.
 """
@@ -23,17 +25,18 @@ from pe_lab.runs.errors import UserError, unknown
 class Options:
     """Arguments of `pe-lab show`."""
 
-    name: str = argument("a name of `pe-lab list`, a folder, or package.module:Class")
+    name: str = argument("a name of `pe-lab list`, a folder, a config, or package.module:Class")
     kind: str | None = flag("the kind, if several have it", default=None, choices=_catalog.KINDS)
 
 
 def run(options: Options) -> int:
     kind = options.kind or _kind_of(options.name)
-    is_path = ":" in options.name or kind == "studies"  # or a class, or a folder
+    is_path = _is_file(options.name) or ":" in options.name or kind == "studies"
     if not is_path and options.name not in _catalog.summaries(kind):
         raise unknown(f"The list of {kind}", options.name, _catalog.summaries(kind))
     if kind == "configs":
-        print(_docstrings.docstring(_studies.config_files()[options.name]))
+        file = _studies.config_file(options.name.partition(":")[0])
+        print(_docstrings.docstring(file) or f"{file} has no docstring.")
     elif kind == "studies":
         _show_study(options.name)
     elif kind == "metrics":
@@ -49,6 +52,9 @@ def _kind_of(name: str) -> str:
     Raises:
       UserError: none has it, or several.
     """
+    if _is_file(name):
+        has_runs = (_studies.folder(name) / "study.json").exists()
+        return "studies" if has_runs else "configs"
     if ":" in name:
         raise UserError("Which kind of class? Give --kind=encodings, positions or tasks.")
     if Path(name, "study.json").exists():
@@ -65,6 +71,11 @@ def _kind_of(name: str) -> str:
     if len(kinds) > 1:
         raise UserError(f"{name!r} is one of the {' and of the '.join(kinds)}: give --kind.")
     return kinds[0]
+
+
+def _is_file(name: str) -> bool:
+    """Return whether a name is the file of a config, with or without a form."""
+    return name.partition(":")[0].endswith(".py")
 
 
 def _show_plugin(family: str, name: str) -> None:

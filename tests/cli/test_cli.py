@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -216,6 +217,20 @@ def test_a_study_is_named_by_its_name_or_folder(capsys, monkeypatch, name):
     monkeypatch.chdir(ROOT)
     assert cli.run(["show", name]) == 0
     assert "folder    results/published/quickstart\n" in capsys.readouterr().out
+
+
+def test_a_config_file_shows_its_docstring_and_then_its_study(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("quick.py").write_text('"""A question."""\n', encoding="utf-8")
+    Path("bare.py").write_text("", encoding="utf-8")
+    assert cli.run(["show", "quick.py:smoke"]) == 0
+    assert cli.run(["show", "bare.py"]) == 0
+    assert capsys.readouterr().out == "A question.\nbare.py has no docstring.\n"
+    shutil.copytree(ROOT / "results" / "published" / "quickstart", "results/quick_smoke")
+    assert cli.run(["show", "quick.py:smoke"]) == 0
+    assert "folder    results/quick_smoke\nruns      39 finished\n" in capsys.readouterr().out
+    with pytest.raises(UserError, match=r"^There is no file qick.py. Did you mean 'quick'\?$"):
+        cli.run(["show", "qick.py"])
 
 
 def test_an_unknown_study_has_its_near_name(monkeypatch):
