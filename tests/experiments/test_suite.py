@@ -4,10 +4,14 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from docs.build import suite_rows
+from experiments import publish
+from pe_lab import cli
 from pe_lab.runs import records
 from pe_lab.runs.labels import parse_several
 from pe_lab.studies import suite
@@ -53,6 +57,65 @@ def test_a_users_encoding_is_trained_once_and_an_interrupted_command_goes_on(tmp
     assert row.split("|")[1].strip() == "mine"
     assert row in (tmp_path / "rows" / "all_rows.md").read_text()
     assert r"\label{tab:suite-" in (tmp_path / "rows" / "all_rows.tex").read_text()
+
+
+@pytest.fixture
+def short_suite(monkeypatch):
+    """The complete form with tiny models, one task, and one seed more than tuning has."""
+    whole = suite.get_config
+    task, _, _ = suite.TASKS["copy"]
+    form = replace(suite.FULL, tasks=("copy",), seeds=2, tune=suite.SMOKE.tune)
+    monkeypatch.setattr(suite, "FULL", form)
+    monkeypatch.setattr(suite, "TASKS", {"copy": (task, 4, 12)})
+    monkeypatch.setattr(suite, "get_config", lambda smoke=False: whole(smoke=True))
+    timed = whole(smoke=True)
+    timed.task = dict(name="copy", num_symbols=8)
+    timed.train.update(max_length=4)
+    timed.evaluate.update(lengths=(4,), curve_lengths=(4,))
+    monkeypatch.setattr(suite, "cost_config", lambda: timed)
+
+
+@pytest.mark.slow
+def test_a_row_goes_from_its_training_through_an_archive_into_the_table(
+    tmp_path, monkeypatch, capsys, short_suite
+):
+    trained, checkout = tmp_path / "user", tmp_path / "checkout"
+    published = checkout / "results" / "published"
+    published.mkdir(parents=True)
+    trained.mkdir()
+    for name in ("suite", "encoding_costs"):
+        (published / name).symlink_to(ROOT / "results" / "published" / name)
+    (trained / "my_row_package.py").write_text(MINE)
+    monkeypatch.setenv("PYTHONPATH", f"{trained}{os.pathsep}{ROOT}")
+    monkeypatch.syspath_prepend(trained)
+    monkeypatch.chdir(trained)
+    command = ["suite", "mine=my_row_package:Mine"]
+    assert cli.run([*command, "--bundle=mine.zip"]) == 0
+    assert "bundle   mine.zip\n" in capsys.readouterr().out
+    of_row = records.read_all(trained / "results" / "suite" / "mine")
+    assert len(of_row) == 4  # three rates of one seed, then a seed with the best
+
+    monkeypatch.chdir(checkout)
+    # The code of this checkout need not be committed.
+    options = publish.Options(study=trained / "mine.zip", allow_dirty=True)
+    assert publish.run(options) == 0
+    row = published / "suite_rows" / "mine"
+    files = ["cost.json", "records.jsonl.gz", "sources/my_row_package.Mine.py", "study.json"]
+    assert sorted(str(f.relative_to(row)) for f in row.rglob("*.*")) == files
+    assert (row / files[2]).read_text() == MINE
+    assert {run["status"] for run in records.read_all(row).values()} == {"finished"}
+
+    suite_rows.write(checkout)
+    monkeypatch.setattr(suite, "ROWS", checkout / suite_rows.FOLDER)
+    capsys.readouterr()
+    monkeypatch.chdir(tmp_path)  # the row comes with pe_lab
+    assert cli.run(["suite"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line[:6] == "| mine"][:1]
+    copy, seeds, _, step_time = [cell.strip() for cell in line.split("|")][2:-1]
+    assert (copy[:4], seeds) == ("0.00", "2")
+    assert float(step_time) > 0
+    assert cli.run(command) == 0
+    assert "mine: its row is published, so nothing is trained." in capsys.readouterr().out
 
 
 @pytest.mark.slow
