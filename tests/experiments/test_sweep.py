@@ -135,7 +135,7 @@ def test_tables_are_written_again_from_records_alone(smoke):
     assert (folder / "table.md").read_bytes() == written
 
 
-PICTURES = ("exact_match", "extrapolation", "steps_to_solve", "training")
+PICTURES = ("exact_match", "extrapolation", "training")
 
 
 @pytest.mark.full
