@@ -13,7 +13,8 @@ from pe_lab.results.reproduction import Outcome
 from pe_lab.results.study import Study
 
 STUDIES = Path("results/published")
-_HEADER = ("claim", "at", "theirs", "ours", "a − b", "solved", "verdict")
+# The verdict is second, where a phone shows it without scrolling.
+_HEADER = ("claim", "verdict", "at", "theirs", "ours", "a − b", "solved")
 
 
 def studies(root: Path) -> list[Study]:
@@ -63,12 +64,12 @@ def _row(outcome: Outcome) -> list[str]:
     names = f"a: {outcome.a}" + (f", b: {outcome.b}" if outcome.b else "")
     return [
         f"{outcome.text} ({names})",
+        f"**{outcome.verdict}**" + (f": {outcome.reason}" if outcome.reason else ""),
         str(outcome.point).removeprefix("at "),
         _numbers(outcome.theirs),
         _numbers(outcome.means),
         formats.difference(outcome.difference, outcome.interval) if outcome.b else "–",
         " and ".join(map(str, outcome.solved)),
-        f"**{outcome.verdict}**" + (f": {outcome.reason}" if outcome.reason else ""),
     ]
 
 

@@ -35,10 +35,8 @@ def test_a_row_has_the_numbers_of_the_paper_and_ours_and_the_verdict(tmp_path):
     counts = ("num_claims", "num_holding", "num_failing", "num_undecided")
     assert [page[name] for name in counts] == ["3", "1", "1", "1"]
     holds, fails, undecided = page["sections"].splitlines()[-3:]
-    assert (
-        "| 0.80 and 0.30 | 0.92 and 0.52 | +0.40 [+0.40, +0.40] | 5 and 5 | **holds, scaled** |"
-        in holds
-    )
+    assert "| **holds, scaled** |" in holds
+    assert holds.endswith("| 0.80 and 0.30 | 0.92 and 0.52 | +0.40 [+0.40, +0.40] | 5 and 5 |")
     assert "| – | 0.52 and 0.92 |" in fails
     assert "**does not hold**" in fails
     assert "**undecided**: fire did not solve the training lengths" in undecided
