@@ -9,11 +9,13 @@ of the seeds into halves (cross-fitting). A choice that is scored on the runs th
 look better than it is. Intervals are percentile bootstrap intervals over the seeds. A seed is drawn
 for all variants and settings at once, because these share its data.
 
+The draws of a bootstrap are the last axis of the arrays, so that the means over the seeds of all
+draws are one matrix product.
+
 If several settings are equally good for a rule, its score is their mean. A setting at which a run
 diverged is chosen only if every setting has such a run, and the score of a diverged run is 0.
 """
 
-import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +25,9 @@ import pandas as pd
 from jaxtyping import Bool, Float
 
 Scores = Float[np.ndarray, "v c s"]  # variant, setting, seed
-Weights = Float[np.ndarray, "s"]  # of the seeds of one half
-Shares = Float[np.ndarray, "v c"]  # how a rule divides its choice among settings; rows sum to 1
+Weights = Float[np.ndarray, "s d"]  # how often each seed counts in each draw
+# How a rule divides its choice among the settings, whose shares sum to 1.
+Shares = Float[np.ndarray, "v c d"]
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -96,7 +99,8 @@ def lowest(number: str, *, logarithm: bool = False, name: str = "") -> SettingRu
 
     def choose(runs: Runs, weights: Weights) -> Shares:
         values = runs.numbers[number]
-        values = np.log(values) if logarithm else values
+        if logarithm:
+            values = np.log(np.maximum(values, np.finfo(float).tiny))  # a loss may be 0
         return _best(-_mean(values, weights))
 
     return SettingRule(name or f"lowest {number}", choose)
@@ -149,31 +153,46 @@ def solved_then(rule: SettingRule) -> SettingRule:
     return SettingRule(f"{rule.name}, ties if solved", choose)
 
 
-def scores(
-    runs: Runs, rule: SettingRule, score: str, draws: Weights | None = None
-) -> Float[np.ndarray, "v"]:
+def scores(runs: Runs, rule: SettingRule, score: str) -> Float[np.ndarray, "v"]:
     """Return the cross-fitted score of a rule for each variant.
 
     Args:
       score: the number that counts, such as "exact match at 2x".
-      draws: how often each seed counts; None: once.
     """
-    draws = np.ones(len(runs.seeds)) if draws is None else draws
+    return scores_of_draws(runs, rule, score, _each_once(runs))[:, 0]
+
+
+def _each_once(runs: Runs) -> Weights:
+    """Return a single draw, in which each seed counts once."""
+    return np.ones((len(runs.seeds), 1))
+
+
+def scores_of_draws(
+    runs: Runs, rule: SettingRule, score: str, draws: Weights
+) -> Float[np.ndarray, "v d"]:
+    """Return the cross-fitted score of a rule for each variant in each draw of the seeds."""
     values = np.nan_to_num(runs.numbers[score], nan=0.0)
-    parts = []
+    total = np.zeros((len(values), draws.shape[1]))
+    num_halves = np.zeros(draws.shape[1])
     for is_first in _halves(len(runs.seeds)):
-        chooses, counts = draws * is_first, draws * ~is_first
-        if chooses.any() and counts.any():
-            shares = rule.choose(runs, chooses)
-            parts.append((shares * _mean(values, counts)).sum(axis=1))
-    return np.mean(parts, axis=0)
+        chooses, counts = draws * is_first[:, None], draws * ~is_first[:, None]
+        # A draw may have all its seeds in one half.
+        has_both = chooses.any(axis=0) & counts.any(axis=0)
+        shares = rule.choose(runs, chooses[:, has_both])
+        total[:, has_both] += (shares * _mean(values, counts[:, has_both])).sum(axis=1)
+        num_halves += has_both
+    return total / num_halves
 
 
 def interval(
     runs: Runs, rule: SettingRule, score: str, *, seed: int = 0
 ) -> tuple[Float[np.ndarray, "v"], Float[np.ndarray, "v"]]:
     """Return the ends of the interval of a rule's score for each variant."""
-    return bootstrap(lambda draws: scores(runs, rule, score, draws), len(runs.seeds), seed=seed)
+
+    def of(draws: Weights) -> Float[np.ndarray, "v d"]:
+        return scores_of_draws(runs, rule, score, draws)
+
+    return bootstrap(of, len(runs.seeds), seed=seed)
 
 
 def regrets(runs: Runs, rules: Sequence[SettingRule], score: str, *, seed: int = 0) -> pd.DataFrame:
@@ -188,33 +207,42 @@ def regrets(runs: Runs, rules: Sequence[SettingRule], score: str, *, seed: int =
     """
     best = highest(score)
 
-    def of(draws: Weights | None) -> Float[np.ndarray, "r"]:
-        reference = scores(runs, best, score, draws).mean()
-        each = np.array([reference - scores(runs, rule, score, draws).mean() for rule in rules])
-        return np.concatenate([each, each[1:] - each[0]])
+    def of(draws: Weights) -> Float[np.ndarray, "r d"]:
+        reference = scores_of_draws(runs, best, score, draws).mean(axis=0)
+        each = [
+            reference - scores_of_draws(runs, rule, score, draws).mean(axis=0) for rule in rules
+        ]
+        return np.array([*each, *(other - each[0] for other in each[1:])])
 
     names = [rule.name for rule in rules]
     names += [f"{name} - {names[0]}" for name in names[1:]]
     low, high = bootstrap(of, len(runs.seeds), seed=seed)
-    return pd.DataFrame({"rule": names, "regret": of(None), "low": low, "high": high})
+    regret = of(_each_once(runs))[:, 0]
+    return pd.DataFrame({"rule": names, "regret": regret, "low": low, "high": high})
 
 
 def bootstrap(
-    statistic: Callable[[Weights], Float[np.ndarray, "*k"]], num_seeds: int, *, seed: int = 0
-) -> tuple[Float[np.ndarray, "*k"], Float[np.ndarray, "*k"]]:
-    """Return the percentile interval of a statistic of how often each seed counts."""
-    generator = np.random.default_rng(seed)
-    values: list[Float[np.ndarray, "*k"]] = []
-    while len(values) < RESAMPLES:
-        draws = np.bincount(generator.integers(num_seeds, size=num_seeds), minlength=num_seeds)
-        if np.count_nonzero(draws) > 1:  # one seed alone has no two halves
-            values.append(statistic(draws.astype(float)))
+    statistic: Callable[[Weights], Float[np.ndarray, "k d"]], num_seeds: int, *, seed: int = 0
+) -> tuple[Float[np.ndarray, "k"], Float[np.ndarray, "k"]]:
+    """Return the percentile intervals of statistics of how often each seed counts."""
+    # Six seeds have 462 different draws, so that most of the draws occur several times.
+    draws, place = np.unique(_draws(num_seeds, seed), axis=1, return_inverse=True)
+    values = statistic(draws)[:, place]
     tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(values, [tail, 1 - tail], axis=0)
+    low, high = np.quantile(values, [tail, 1 - tail], axis=1)
     return low, high
 
 
-@functools.cache  # every draw of a bootstrap divides the same seeds
+def _draws(num_seeds: int, seed: int) -> Weights:
+    """Return how often each seed counts in each of RESAMPLES draws."""
+    generator = np.random.default_rng(seed)
+    # One seed alone has no two halves. Of two seeds, every second draw has one alone.
+    drawn = generator.integers(num_seeds, size=(4 * RESAMPLES, num_seeds))
+    counts = np.array([(drawn == index).sum(axis=1) for index in range(num_seeds)], float)
+    has_two = np.count_nonzero(counts, axis=0) > 1
+    return counts[:, has_two][:, :RESAMPLES]
+
+
 def _halves(num_seeds: int) -> list[Bool[np.ndarray, "s"]]:
     """Return every choice of half of the seeds, as masks."""
     masks = []
@@ -224,9 +252,12 @@ def _halves(num_seeds: int) -> list[Bool[np.ndarray, "s"]]:
 
 
 def _mean(values: Scores, weights: Weights) -> Shares:
-    """Return the weighted mean over the seeds; NaN if a seed with weight has no number."""
-    seen = weights > 0
-    return values[..., seen] @ weights[seen] / weights[seen].sum()
+    """Return the weighted means over the seeds; NaN if a seed with weight has no number."""
+    is_missing = np.isnan(values)
+    means = np.where(is_missing, 0, values) @ weights / weights.sum(axis=0)
+    if is_missing.any():
+        means[is_missing @ weights > 0] = np.nan
+    return means
 
 
 def _best(values: Shares) -> Shares:
@@ -236,12 +267,12 @@ def _best(values: Shares) -> Shares:
     return is_best / is_best.sum(axis=1, keepdims=True)
 
 
-def _all_solved(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c"]:
+def _all_solved(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c d"]:
     """Return the settings at which every seed with weight solves the task."""
-    return (runs.numbers["solved"][..., weights > 0] == 1).all(axis=2)
+    return (runs.numbers["solved"] != 1) @ weights == 0
 
 
-def _solving(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c"]:
+def _solving(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c d"]:
     """Return the settings that most runs solve; all settings of a variant that has none."""
     share = np.nan_to_num(runs.numbers["solved"], nan=0.0)
     solving = _mean(share, weights) > 0.5

@@ -88,15 +88,24 @@ def test_the_middle_and_a_random_setting_are_among_the_solved_ones():
     assert rules.scores(even, rules.middle_solved(), "score") == pytest.approx([1.5])
 
 
+def chosen_by(rule, runs):
+    """The shares of the settings of the first variant, if a rule sees every seed once."""
+    return rule.choose(runs, np.ones((len(runs.seeds), 1)))[0, :, 0].tolist()
+
+
 def test_a_logarithm_weighs_small_losses():
     """Means 0.5 and 0.4; geometric means 0.03 and 0.4."""
     loss = np.array([[[1.0, 0.001, 1.0, 0.001], [0.4, 0.4, 0.4, 0.4]]])
     score = np.array([[[1.0] * 4, [0.0] * 4]])
     runs = runs_of(loss=loss, score=score)
-    seen = np.ones(4)
-    np.testing.assert_array_equal(rules.lowest("loss").choose(runs, seen), [[0, 1]])
-    by_logarithm = rules.lowest("loss", logarithm=True)
-    np.testing.assert_array_equal(by_logarithm.choose(runs, seen), [[1, 0]])
+    assert chosen_by(rules.lowest("loss"), runs) == [0, 1]
+    assert chosen_by(rules.lowest("loss", logarithm=True), runs) == [1, 0]
+
+
+def test_a_loss_of_zero_has_a_logarithm():
+    loss = np.array([[[0.0, 1.0], [1e-9, 1e-9]]])
+    runs = runs_of(loss=loss, score=loss)
+    assert chosen_by(rules.lowest("loss", logarithm=True), runs) == [1, 0]
 
 
 def simulated(generator, *, informative):
@@ -127,6 +136,23 @@ def test_noise_alone_has_no_regret():
     runs = runs_of(score=0.5 + generator.normal(scale=0.1, size=(400, 4, 6)))
     best = rules.scores(runs, rules.highest("score"), "score").mean()
     assert best == pytest.approx(0.5, abs=0.005)
+
+
+def test_an_interval_has_the_draws_of_a_loop(monkeypatch):
+    """The loop draws one seed after the other, and passes over draws of one seed alone."""
+    monkeypatch.setattr(rules, "RESAMPLES", 60)
+    generator = np.random.default_rng(3)
+    loss, score = generator.uniform(size=(2, 2, 3, 4))
+    loss[0, 1, 2] = score[0, 1, 2] = np.nan
+    runs = runs_of(loss=loss, score=score, solved=score > 0.3)
+    rule = rules.solved_then(rules.lowest("loss"))
+    drawn, values = np.random.default_rng(0), []
+    while len(values) < 60:
+        draws = np.bincount(drawn.integers(4, size=4), minlength=4).astype(float)
+        if np.count_nonzero(draws) > 1:
+            values.append(rules.scores_of_draws(runs, rule, "score", draws[:, None])[:, 0])
+    expected = np.quantile(values, [0.025, 0.975], axis=0)
+    np.testing.assert_allclose(rules.interval(runs, rule, "score"), expected, rtol=1e-12)
 
 
 def test_the_interval_of_regret_holds_the_point_and_pairs_the_rules():
