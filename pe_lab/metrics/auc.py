@@ -5,7 +5,10 @@ import numpy as np
 from pe_lab.metrics.base import MeasuredRun, RunMetric
 
 AREA_TO = 2.0  # end of the areas in training lengths, so that studies of other lengths agree
-_POINTS = 65
+# Points of the areas over length and over its log, made once and not for each run.
+_GRID = np.linspace(1.0, AREA_TO, 65)
+_LOG_GRID = np.linspace(0.0, np.log(AREA_TO), 65)
+_RATIOS = np.exp(_LOG_GRID)
 
 
 class Auc(RunMetric):
@@ -37,7 +40,6 @@ def area(run: MeasuredRun, offset: int = 0, *, log: bool = False) -> float | Non
             return None
         xs.append(ratio)
         ys.append(value)
-    scale = np.log if log else np.asarray
-    grid = np.linspace(scale(1.0), scale(AREA_TO), _POINTS)
-    curve = np.interp(np.exp(grid) if log else grid, xs, ys)
+    grid = _LOG_GRID if log else _GRID
+    curve = np.interp(_RATIOS if log else grid, xs, ys)
     return float(np.trapezoid(curve, grid) / (grid[-1] - grid[0]))

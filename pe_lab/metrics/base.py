@@ -115,6 +115,11 @@ class MeasuredRun:
         """Whether validation exact match over the training lengths reaches the threshold."""
         return validation.solved(self.record)
 
+    @functools.cached_property
+    def validation_loss(self) -> float:
+        """Mean validation loss up to the training length; infinite without one."""
+        return validation.mean_loss(self.record)
+
     @property
     def max_length(self) -> int:
         """Training length; 0 for a run that failed."""

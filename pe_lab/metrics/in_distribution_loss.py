@@ -3,7 +3,6 @@
 import math
 
 from pe_lab.metrics.base import MeasuredRun, RunMetric
-from pe_lab.runs import validation
 
 
 class InDistributionLoss(RunMetric):
@@ -13,5 +12,4 @@ class InDistributionLoss(RunMetric):
     style = "small"
 
     def of_run(self, run: MeasuredRun, offset: int) -> float | None:
-        loss = validation.mean_loss(run.record)
-        return loss if math.isfinite(loss) else None
+        return run.validation_loss if math.isfinite(run.validation_loss) else None

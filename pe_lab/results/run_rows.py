@@ -12,7 +12,7 @@ from pe_lab.metrics.base import LengthMetric, Limit, MeasuredMetric, MeasuredRun
 from pe_lab.results import statistics
 from pe_lab.results.columns import Codes, Columns
 from pe_lab.results.metrics import BY_NAME
-from pe_lab.runs import first_steps, record_rows, validation
+from pe_lab.runs import first_steps, record_rows
 from pe_lab.runs.analysis_spec import Extrapolation
 from pe_lab.runs.first_steps import FirstStep
 from pe_lab.runs.labels import label
@@ -194,7 +194,7 @@ class RunRows:
             "max_position": exposure.get("max_position"),
             "reveals_target_length": exposure.get("reveals_target_length", False),
             "length_name": exposure.get("length_name", ""),
-            "validation_loss": validation.mean_loss(record),
+            "validation_loss": measured.validation_loss,
             "commit": record["provenance"].get("commit") or "",
             "error": record["error"] or "",
             "is_text": is_text,

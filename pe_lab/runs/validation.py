@@ -17,10 +17,10 @@ def values(record: JsonObject, metric: str = "exact_match") -> list[float]:
     """Return a validation metric at each length up to the training length."""
     numbers = []
     for row in record_rows.preferred_rows(record):
-        is_validation = row["split"] == "validation" and row["override"] is None
+        if row["metric"] != metric or row["split"] != "validation":
+            continue
         is_trained = row["length"] <= record["exposure"]["max_length"]
-        is_measured = row["metric"] == metric and row["value"] is not None
-        if is_validation and is_trained and is_measured:
+        if is_trained and row["override"] is None and row["value"] is not None:
             numbers.append(row["value"])
     return numbers
 
