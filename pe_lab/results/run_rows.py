@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -27,6 +28,7 @@ for _metric in BY_NAME.values():
         _RUN_METRICS.append(_metric)
     elif isinstance(_metric, LengthMetric) and not isinstance(_metric, MeasuredMetric):
         _LENGTH_METRICS.append(_metric)
+_KEYS = itemgetter("split", "length", "offset", "override", "metric", "value", "reason")
 _BOUNDS = {-1: "<", 0: "", 1: "≥"}  # by the side of a limit
 _SEEDS = ("seed", "data_seed")
 _FACTS = [
@@ -72,18 +74,17 @@ class RunRows:
         # A metric of a run reads the tests of one evaluation: as trained, or with one override.
         tests: dict[int, dict[tuple[int, int, str], RecordRow]] = {0: {}}
         for row in rows:
-            evaluation = 0
-            if row["override"] is not None:
-                evaluation = self.evaluations[row["override"]["label"]]
-            if row["split"] == "test":
-                of_evaluation = tests.setdefault(evaluation, {})
-                of_evaluation[row["length"], row["offset"], row["metric"]] = row
+            # A large study has millions of rows, so each key is looked up once.
+            split, length, offset, override, metric, value, reason = _KEYS(row)
+            evaluation = 0 if override is None else self.evaluations[override["label"]]
+            if split == "test":
+                tests.setdefault(evaluation, {})[length, offset, metric] = row
             if "attribute" in row:
                 self._add_attributes(run, evaluation, row)
-            elif not isinstance(row["value"], list):
-                point = (row["split"], row["length"], row["offset"], evaluation)
-                value = math.nan if row["value"] is None else row["value"]
-                numbers.append((run, *point, row["metric"], value, "", row["reason"] or ""))
+            elif not isinstance(value, list):
+                number = math.nan if value is None else value
+                point = (split, length, offset, evaluation)
+                numbers.append((run, *point, metric, number, "", reason or ""))
         is_text = record["status"] == "finished" and any(
             row["metric"] == by_place.METRIC for row in rows
         )
