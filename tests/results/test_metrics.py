@@ -1,6 +1,8 @@
 import math
 
+import numpy as np
 import pytest
+from scipy import optimize
 
 from pe_lab.metrics.auc import area
 from pe_lab.metrics.base import Limit
@@ -49,6 +51,22 @@ def test_lengths_with_more_examples_weigh_more_in_the_smoothing():
     made["rows"] = [{**r, "count": 900 if r["length"] == 8 else 100} for r in made["rows"]]
     assert limit(measured(made), 0.97) == Limit(8, 1)  # (0.8 + 9) / 10
     assert limit(measured(made), 0.99) == Limit(4, -1)
+
+
+def test_a_limit_is_that_of_scipys_isotonic_regression():
+    generator = np.random.default_rng(0)
+    lengths = [2, 4, 8, 12, 16]
+    for _ in range(200):
+        values = generator.integers(70, 101, size=5) / 100
+        counts = generator.choice([10, 100, 1000], size=5)
+        made = record("r", test=dict(zip(lengths, values.tolist(), strict=True)))
+        tests = [row for row in made["rows"] if row["split"] == "test"]
+        for row in tests:
+            row["count"] = int(counts[lengths.index(row["length"])])
+        smooth = optimize.isotonic_regression(values, weights=counts, increasing=False).x
+        reached = [n for n, value in zip(lengths, smooth, strict=True) if value >= 0.9 - 1e-9]
+        expected = Limit(max(reached), int(max(reached) == 16)) if reached else Limit(2, -1)
+        assert limit(measured(made), 0.9) == expected
 
 
 def test_the_area_is_the_integral_of_straight_lines():
