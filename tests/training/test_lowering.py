@@ -37,10 +37,15 @@ def cases():
     return [case if case in QUICK else full(*case) for case in product]
 
 
+SCHEMES = {1: "contiguous", 2: "two_stream", 3: "multimodal"}  # by their axes
+
+
 def setup(name, platform, dtype):
     axes = laws.requirements(name).num_axes
-    scheme = {"name": "contiguous"} if axes == 1 else {"name": "two_stream"}
-    run = tiny.run(laws.spec(name), positions=scheme, model__compute_dtype=dtype)
+    changes = {"positions": {"name": SCHEMES[axes]}, "model__compute_dtype": dtype}
+    if axes == 3:
+        changes |= {"task": {"name": "copy_grid"}, "train__min_length": 2}
+    run = tiny.run(laws.spec(name), **changes)
     return build_setup(run, platform=platform)
 
 
