@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -329,6 +330,8 @@ def test_a_config_that_is_no_config_is_one_line_and_status_2(call, config_file, 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_signal_while_a_config_is_loaded_stops_the_command(call, config_file, name):
     text = f"import os, signal, time\nos.kill(os.getpid(), signal.{name})\ntime.sleep(9)"
+    # A shell starts a job in the background with SIGINT ignored, and a command keeps that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     status, _, err, _ = call(f"--config={config_file(text=text)}")
     assert (status, err[:9]) == (130, "stopped; ")
 
