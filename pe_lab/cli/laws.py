@@ -5,12 +5,15 @@
     pe-lab laws encoding my_package.mine:Mine --law=future_does_not_leak
     pe-lab laws scheme my_package.schemes:Mine
 
-It needs a checkout of pe_lab, whose tests have the laws. The package must be on PYTHONPATH. The
-command stops at the first law that does not hold, says what the law demands and, for common errors,
-what the cause looks like. Exit status: 0; 1 if a law does not hold; 2 for wrong arguments.
+It needs a checkout of pe_lab, whose tests have the laws, and the packages that `make test`
+installs. Your own package must be on PYTHONPATH. Most laws use strings of seven tokens: give
+arguments that have an effect within them. The command stops at the first law that does not hold,
+says what the law demands and, for common errors, what the cause looks like. Exit status: 0; 1 if a
+law does not hold; 2 for wrong arguments.
 """
 
 import ast
+import importlib.util
 import json
 import os
 import subprocess
@@ -21,7 +24,7 @@ from typing import Any
 
 import pe_lab
 from pe_lab.cli._arguments import argument, flag
-from pe_lab.runs import labels, plugins
+from pe_lab.runs import commands, labels, plugins
 from pe_lab.runs.errors import UserError, unknown
 
 ROOT = Path(pe_lab.__file__).parents[1]
@@ -30,6 +33,7 @@ LAWS = {
     "encoding": ROOT / "tests" / "encodings" / "laws.py",
     "scheme": ROOT / "tests" / "positions" / "test_laws.py",
 }
+_PACKAGES = ("beartype", "pytest")  # what the laws need, and studies do not
 _NO_TESTS = 5  # the exit status of pytest without a test
 
 
@@ -55,6 +59,7 @@ def run(options: Options) -> int:
         raise UserError(
             "The laws are tests of pe_lab, which an installation does not have. Use a checkout."
         )
+    _check_packages()
     if options.law and options.law not in (names := law_names(family)):
         raise unknown(f"The list of laws of {FAMILIES[family]}", options.law, names)
     if options.law and options.quick:
@@ -68,6 +73,14 @@ def run(options: Options) -> int:
     if status == _NO_TESTS:
         raise UserError(f"{options.law} is not a law of one {family}.")
     return status
+
+
+def _check_packages() -> None:
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        lock = os.path.relpath(ROOT / "requirements-dev.lock")
+        install = commands.python("-m", "pip", "install", "-r", lock)
+        raise UserError(f"The laws are tests, and need {' and '.join(missing)}: {install}")
 
 
 def law_names(family: str) -> list[str]:

@@ -218,7 +218,9 @@ def _where(subject: Subject, law: str, error: Exception) -> list[str]:
     if not error.should_agree:
         return [
             f"The logits should differ by more than {error.limit:g}; the largest difference "
-            f"is {error.largest:.2g}."
+            f"is {error.largest:.2g}.",
+            f"The strings have {LENGTH} tokens: give arguments that have an effect within them, "
+            "such as a smaller size of a window.",
         ]
     example, token = _first_token(subject, law, error)
     return [

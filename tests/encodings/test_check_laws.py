@@ -57,6 +57,7 @@ def test_laws_that_no_common_cause_breaks_name_none():
 def test_an_encoding_that_a_shift_does_not_change_and_that_is_not_relative_names_no_cause():
     text = report("ReadsIndices", SHIFT)
     assert "The logits should differ by more than 0.001; the largest difference is 0." in text
+    assert "The strings have 7 tokens: give arguments that have an effect within them" in text
     assert "Likely cause" not in text
 
 

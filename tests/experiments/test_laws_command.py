@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pe_lab import cli
+from pe_lab.cli import laws
+from pe_lab.runs.errors import UserError
 from tests.experiments import entry_points
 
 pytestmark = pytest.mark.slow
@@ -97,3 +100,14 @@ def test_wrong_arguments_are_refused_in_one_sentence(arguments, sentence):
     assert (process.returncode, process.stdout) == (2, "")
     assert process.stderr.count("\n") == 1
     assert sentence in process.stderr
+
+
+def test_missing_packages_of_the_tests_are_named_with_their_installation(monkeypatch):
+    monkeypatch.chdir(laws.ROOT)
+    monkeypatch.setattr(laws, "_PACKAGES", ("pytest", "no_such_package"))
+    with pytest.raises(UserError) as raised:
+        cli.run(["laws", "encoding", "rope"])
+    sentence = str(raised.value)
+    assert sentence.startswith("The laws are tests, and need no_such_package: ")
+    assert sentence.endswith("python -m pip install -r requirements-dev.lock")
+    assert (laws.ROOT / "requirements-dev.lock").exists()
