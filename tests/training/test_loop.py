@@ -106,17 +106,27 @@ def test_an_encoder_decoder_leaves_records_like_any_other(tmp_path):
     assert config.from_dict(record["config"]).run_id == record["run_id"]
 
 
-# The other two need a task with a grid or with separators.
-NAMES = sorted({*plugins.names("positions")} - {"multimodal", "separators"})
+# Schemes that follow what copy does not have, and a task that has it.
+TASKS = {"multimodal": "copy_grid", "separators": "item_after_separator"}
+NAMES = [name for name in plugins.names("positions") if name not in TASKS]
 SCHEMES = [members.spec("positions", name) for name in NAMES]
 SCHEMES.append(dict(name="randomized", maximum=50, per_layer=True))
 
 
+def schemes_and_changes():
+    yield SCHEMES, {}
+    for name, task in TASKS.items():
+        schemes = [dict(name="contiguous"), members.spec("positions", name)]
+        yield schemes, dict(task={"name": task}, train__min_length=2)
+
+
 @pytest.mark.full
-def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path):
+@pytest.mark.parametrize(("schemes", "changes"), list(schemes_and_changes()), ids=["all", *TASKS])
+def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path, schemes, changes):
     rows = []
-    for i, scheme in enumerate(SCHEMES):
-        train_run_group(tiny.group("nope", seeds=1, positions=scheme), tmp_path / str(i))
+    for i, scheme in enumerate(schemes):
+        group = tiny.group("nope", seeds=1, positions=scheme, **changes)
+        train_run_group(group, tmp_path / str(i))
         rows.append(by_seed(tmp_path / str(i))[0]["rows"])
     assert any(r["value"] for r in rows[0])
     for others in rows[1:]:
