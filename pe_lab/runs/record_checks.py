@@ -29,7 +29,7 @@ def mistake(record: JsonObject) -> str | None:
         return "its config is empty"
     for key in _LISTS:
         entries = record[key]
-        if not isinstance(entries, list) or set(map(type, entries)) - {dict}:
+        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
             return f"its {key} are not a list of JSON objects"
     for row in record["rows"]:
         if reason := _mistake_in_row(row):
