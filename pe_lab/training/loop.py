@@ -91,15 +91,10 @@ class Training:
     def _placed(self, tree: PyTree) -> PyTree:
         return devices.placed(tree, self.setup.batch_devices)
 
-    def _compiled(
-        self, function: Callable, *args: PyTree, donate_argnums: tuple[int, ...] = ()
-    ) -> Compiled:
-        """Compile a function; the seconds of compilation are no part of the training's."""
-        started = time.monotonic()
-        jitted = jax.jit(function, donate_argnums=donate_argnums)
-        program = jitted.lower(*args).compile()
-        self.cost.compile_seconds += time.monotonic() - started
-        return program
+    def _compiled(self, function: Callable, *args: PyTree) -> Compiled:
+        """Compile a function for arguments of these shapes."""
+        with self.cost.compilation():
+            return jax.jit(function).lower(*args).compile()
 
     # Start and resume
 
@@ -177,7 +172,8 @@ class Training:
         data = self.setup.data("train")
         train = functools.partial(train_chunk, self.setup)
         arguments = (self.state, self.members, np.int32(1), data)
-        program = self._compiled(train, *arguments, donate_argnums=(0,))
+        with self.cost.compilation():
+            program = jax.jit(train, donate_argnums=(0,)).lower(*arguments).compile()
         self.cost.memory = run_records.memory_of(program)
         saved_at = time.monotonic()
         while self.step < self.last_step:

@@ -1,9 +1,12 @@
 """Records of runs: trained, failed, and the code and machine that they come from."""
 
+import contextlib
 import dataclasses
 import functools
 import platform
 import subprocess
+import time
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -40,6 +43,13 @@ class Cost:
     compile_seconds: float = 0.0
     train_seconds: float = 0.0
     memory: dict[str, int] | None = None
+
+    @contextlib.contextmanager
+    def compilation(self) -> Iterator[None]:
+        """Count the seconds of the block as compilation, which is no part of the training."""
+        started = time.monotonic()
+        yield
+        self.compile_seconds += time.monotonic() - started
 
 
 def memory_of(program: Compiled) -> dict[str, int] | None:

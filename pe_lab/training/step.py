@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
+from pe_lab.kernels.microbatches import ValueAndGrad
 from pe_lab.tasks.batch import Batch
 from pe_lab.training import batches, devices
 from pe_lab.training.batches import ModelBatch
@@ -27,7 +28,9 @@ def step(setup: Setup, member: Member, data: PyTree, state: TrainState) -> tuple
     key = jax.random.key(member.data_seed)
     now = state.step + member.first_step
     batch = training_batch(setup, key, now, data, member.first_step)
-    loss, gradient = loss_and_gradient(setup, state.params, batch)
+    part = devices.share(batch, setup.batch_devices)
+    part_sums = loss_and_gradient(setup)(state.params, part)
+    loss, gradient = devices.total(part_sums, setup.batch_devices)
     return update(setup, member, state, loss, gradient), loss
 
 
@@ -94,19 +97,17 @@ def batch_loss(setup: Setup, params: PyTree, batch: ModelBatch, biases: PyTree =
     return jnp.where(batch.scores != 0, losses * batch.scores, 0).sum()
 
 
-def loss_and_gradient(setup: Setup, params: PyTree, batch: ModelBatch) -> tuple[Loss, PyTree]:
-    """The loss of a batch and its gradient, over the devices that share the batch."""
+def loss_and_gradient(setup: Setup) -> ValueAndGrad:
+    """A function of parameters and a batch, or a part of it: the loss and its gradient."""
 
     def shared_biases(params: PyTree, batch: PyTree) -> tuple[PyTree, PyTree]:
         return setup.model(params).shared_biases(batch.streams)
 
     shortest_example = setup.num_tokens(setup.run.train.min_length)
     shortest_context = setup.layout.examples_per_context * sum(shortest_example.values())
-    of_part = setup.kernels.value_and_grad(
+    return setup.kernels.value_and_grad(
         functools.partial(batch_loss, setup), shared_biases, least=shortest_context
     )
-    part = devices.share(batch, setup.batch_devices)
-    return devices.total(of_part(params, part), setup.batch_devices)
 
 
 def update(

@@ -132,7 +132,7 @@ def test_the_gradient_is_that_of_the_whole_batch(encoding, changes):
     whole = dataclasses.replace(made, kernels=made.kernels.with_whole_batches())
 
     def found(made):
-        return jax.jit(lambda params: step.loss_and_gradient(made, params, batch))(params)
+        return jax.jit(lambda params: step.loss_and_gradient(made)(params, batch))(params)
 
     (loss, gradients), (expected, slopes) = found(made), found(whole)
     assert float(loss) == pytest.approx(float(expected), rel=1e-6)
@@ -167,5 +167,6 @@ def test_a_bias_that_examples_share_is_computed_once_a_step(monkeypatch, encodin
     )
     made = build_setup(run)
     batch = step.training_batch(made, jax.random.key(3), jnp.asarray(5))
-    jax.eval_shape(lambda params: step.loss_and_gradient(made, params, batch), made.abstract_params)
+    value_and_grad = step.loss_and_gradient(made)
+    jax.eval_shape(lambda params: value_and_grad(params, batch), made.abstract_params)
     assert len(calls) == times

@@ -35,7 +35,7 @@ def batch_of(setup, key=3, now=5):
 
 def loss_and_gradient(setup):
     params, batch = setup.initial_params(0), batch_of(setup)
-    return jax.jit(functools.partial(step.loss_and_gradient, setup))(params, batch)
+    return jax.jit(step.loss_and_gradient(setup))(params, batch)
 
 
 @pytest.mark.slow

@@ -80,5 +80,5 @@ def _gradient_norm(
     contexts, streams = batches.add_positions(setup, examples, position_keys, train=True)
     weights = batches.loss_weights(setup, contexts)
     batch = ModelBatch(streams, contexts.labels, weights)
-    _, gradient = loss_and_gradient(setup, params, batch)
+    _, gradient = loss_and_gradient(setup)(params, batch)
     return optax.tree.norm(gradient)
