@@ -2,7 +2,7 @@
 
     pe-lab sweep configs/suite_grid.py:pilot  # fixed the form of addition
     pe-lab sweep configs/suite_grid.py
-    pe-lab sweep configs/suite_grid.py:first  # its first part: 12 encodings on copying
+    pe-lab sweep configs/suite_grid.py:copying  # its first task alone
     pe-lab sweep configs/suite_grid.py:smoke  # a small form
 
 No setting is chosen before training: every encoding trains with four rates and six seeds, so the
@@ -42,7 +42,6 @@ from pe_lab.studies import base
 
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)
 SEEDS = 6
-FIRST_ROWS = 12  # encodings whose runs on copying are trained, and published, before the others
 MULTIPLES = (1, 1.125, 1.25, 1.5, 2, 3, 4)
 CURVES = {"copy": (1, 1.5, 2, 3)}  # multiples on the training curve; (1, 2) for the other tasks
 # Tokens of the longest example of the test, and of the longest of training. Those of addition: the
@@ -68,7 +67,7 @@ ADDITIONS = {
 PILOT_ENCODINGS, PILOT_RATES = ("rope", "alibi", "t5_bias", "shaw"), (1e-3, 3e-3)
 
 
-def get_config(pilot=False, first=False, smoke=False):
+def get_config(pilot=False, copying=False, smoke=False):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.train.update(batch_size=32, warmup_steps=100)
@@ -80,7 +79,7 @@ def get_config(pilot=False, first=False, smoke=False):
     return c
 
 
-def sweep(pilot=False, first=False, smoke=False):
+def sweep(pilot=False, copying=False, smoke=False):
     if pilot:
         encodings = {"model.encodings": [(dict(name=name),) for name in PILOT_ENCODINGS]}
         rates = {"train.learning_rate": PILOT_RATES}
@@ -89,10 +88,8 @@ def sweep(pilot=False, first=False, smoke=False):
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(TASKS.items())[:1]}
         return grid.product(_rows()[:2], tasks(steps), {"seed": range(1)})
     rates = {"train.learning_rate": RATES}
-    if first:
-        copying = {"copy": TASKS["copy"]}
-        first_rows = _rows()[:FIRST_ROWS]
-        return grid.product(first_rows, tasks(copying), rates, {"seed": range(SEEDS)})
+    if copying:
+        return grid.product(_rows(), tasks({"copy": TASKS["copy"]}), rates, {"seed": range(SEEDS)})
     points = []
     for name, task in TASKS.items():  # one task after the other, in this order
         points += grid.product(_rows(), tasks({name: task}), rates, {"seed": range(SEEDS)})
@@ -140,7 +137,7 @@ def tasks(chosen):
     return points
 
 
-def analysis(pilot=False, first=False):
+def analysis(pilot=False, copying=False):
     question = "What does an encoding do at most learning rates, at its best one, and at the one "
     return dict(
         question=question + "that validation chooses?",

@@ -70,7 +70,7 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
     "scorecard": (scorecard, "properties and pictures of all encodings: two minutes"),
     "suite_grid": (
         suite_grid.draw,
-        "pictures of suite_grid:first: a few seconds",
+        "pictures of suite_grid:copying: a few seconds",
     ),
     "tour": (tour.write, f"outputs of {tour.TOUR}: two minutes"),
 }

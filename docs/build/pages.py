@@ -35,7 +35,7 @@ from pe_lab.runs.errors import UserError, unknown
 
 STUDIES = Path("results/published")
 FRONT_PAGE = Path("README.md")
-FRONT_TEMPLATE = STUDIES / "suite_grid_first" / "front_page.md.jinja"
+FRONT_TEMPLATE = STUDIES / "suite_grid_copying" / "front_page.md.jinja"
 BEGIN = "<!-- results, written by `python -m docs.build` from front_page.md.jinja -->\n"
 END = "<!-- end of results -->\n"
 
@@ -62,7 +62,7 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     ),
     "results/published/noise/README.md": noise.lookups,
     "results/published/suite/README.md": suite.lookups,
-    "results/published/suite_grid_first/README.md": suite_grid.lookups,
+    "results/published/suite_grid_copying/README.md": suite_grid.lookups,
     "results/published/throughput/README.md": costs.throughput_lookups,
 }
 

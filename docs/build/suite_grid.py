@@ -13,7 +13,7 @@ from docs.build.numbers import listed
 from pe_lab.results import formats, frame, run_scores, setting_tables
 from pe_lab.results.study import Study
 
-FOLDER = Path("results/published/suite_grid_first")
+FOLDER = Path("results/published/suite_grid_copying")
 PICTURE = FOLDER / "each_learning_rate.png"
 FRONT_PICTURE = FOLDER / "front_page.png"
 RATE = "train.learning_rate"
@@ -60,15 +60,17 @@ def lookups(root: Path) -> dict[str, Any]:
     config = importlib.import_module("configs.suite_grid")
     planned = config.sweep()
     return {
-        "table": _table(found, intervals=False),
-        "table_with_intervals": _table(found, intervals=True),
+        "front_table": _table(found.by_name[_is_plain(found.by_name)], intervals=False),
+        "table_with_intervals": _table(found.by_name, intervals=True),
         "regret_table": _regret_table(found.regrets),
         "at_rate": functools.partial(_at_rate, found.runs),
         "at_rates": functools.partial(_at_rates, found.runs),
         "column": functools.partial(_column, found.by_name),
         "extrapolate": functools.partial(_extrapolate, found.by_name),
+        "solved": functools.partial(_solved, found.runs),
         "regret": functools.partial(_regret, found.regrets),
         "solved_above_lowest": _solved_above_lowest(found.runs),
+        "num_front": str(len(FRONT)),
         "num_planned": f"{len(planned):,}",
         "num_tasks": str(len(config.TASKS)),
         "longest": str(max(config.MULTIPLES)),
@@ -78,9 +80,15 @@ def lookups(root: Path) -> dict[str, Any]:
     }
 
 
-def _table(found: Grid, *, intervals: bool) -> str:
+def _is_plain(by_name: pd.DataFrame) -> "pd.Series[bool]":
+    """Encodings with their default arguments and contiguous positions."""
+    names = by_name.index.to_series()
+    return ~names.str.contains("(", regex=False) & ~names.str.contains(" · ")
+
+
+def _table(by_name: pd.DataFrame, *, intervals: bool) -> str:
     rows = [["encoding", *_HEADERS.values()]]
-    for name, row in found.by_name.iterrows():
+    for name, row in by_name.iterrows():
         counts = f"{row['extrapolates']:.0f} of {row['solved']:.0f}"
         if row["solved"] == 0:
             counts = "not solved"
@@ -118,7 +126,7 @@ def _regret(regrets: pd.DataFrame, rule: str) -> str:
 
 def _of(runs: pd.DataFrame, name: str, rate: str) -> pd.DataFrame:
     found = runs[(runs["name"] == name) & (runs[RATE] == rate)]
-    assert len(found), f"suite_grid_first has no {name} at {rate}"
+    assert len(found), f"suite_grid_copying has no {name} at {rate}"
     return found
 
 
@@ -144,9 +152,15 @@ def _extrapolate(by_name: pd.DataFrame, *names: str) -> str:
     return f"{rows['extrapolates'].sum()} of {rows['solved'].sum()}"
 
 
+def _solved(runs: pd.DataFrame, name: str) -> str:
+    """Runs of an encoding that solve the training lengths, of all of its runs."""
+    solved = runs.loc[runs["name"] == name, "solved"]
+    return f"{int(solved.sum())} of {len(solved)}"
+
+
 def _solved_above_lowest(runs: pd.DataFrame) -> str:
-    """Runs that solve the training lengths, of all runs above the lowest learning rate."""
-    above = runs[runs[RATE] != runs[RATE].iloc[0]]
+    """Runs above the lowest rate that solve the training lengths, of the front page's encodings."""
+    above = runs[(runs[RATE] != runs[RATE].iloc[0]) & runs["name"].isin(FRONT)]
     return f"{int(above['solved'].sum())} of {len(above)}"
 
 
