@@ -10,6 +10,7 @@ from docs.build import (
     initialization,
     performance,
     statistics,
+    story_gradients,
     suite_grid,
     tasks,
     tour,
@@ -68,6 +69,10 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "performance": (performance.draw, "the picture of docs/performance.md: a second"),
     "scorecard": (scorecard, "properties and pictures of all encodings: two minutes"),
+    "story_gradients": (
+        story_gradients.measure,
+        "gradient norms from the parameters of results/story_gradients: nine minutes",
+    ),
     "suite_grid": (
         suite_grid.draw,
         "pictures of suite_grid:copying: a few seconds",

@@ -23,6 +23,7 @@ from docs.build import (
     protocols,
     reproductions,
     statistics,
+    story_gradients,
     suite,
     suite_grid,
     tasks,
@@ -61,6 +62,7 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
         reproductions.of_study, "lm_extrapolation_scaled"
     ),
     "results/published/noise/README.md": noise.lookups,
+    "results/published/story_gradients/README.md": story_gradients.lookups,
     "results/published/suite/README.md": suite.lookups,
     "results/published/suite_grid_copying/README.md": suite_grid.lookups,
     "results/published/throughput/README.md": costs.throughput_lookups,
