@@ -111,7 +111,9 @@ def point(encodings, seed, **more):
 
 
 def two_variants(folder):
-    """RoPE: solved, not solved, diverged; ALiBi: failed, not solved and without length 8, no record."""
+    """RoPE: solved, not solved, diverged; ALiBi: failed, not solved and without length 8, no
+    record.
+    """
     return write_study(
         folder,
         (

@@ -1,11 +1,13 @@
-"""Studies of made-up records in the real schema, for tests of analysis: every run's numbers follow from its labels and seed.
+"""Studies of made-up records in the real schema, for tests of analysis: every run's numbers follow
+from its labels and seed.
 
-    folder = synthetic.write(tmp_path, runs=500)        # all of it: tasks, encodings, schemes, rates, seeds, offsets, failures
-    folder = synthetic.write(tmp_path, encodings=("rope", "alibi"), seeds=5, rates=(), schemes=(), tasks=())
+    folder = synthetic.write(tmp_path, runs=500)  # every axis, offsets and failures
+    folder = synthetic.write(tmp_path, encodings=("rope", "alibi"), rates=(), schemes=(), tasks=())
 
-What is in it, where the study is large enough: a rate at which a run diverges, a run that failed, an encoding whose table
-ends (null rows with the reason), logits that are not finite (null likelihood), a scheme that tells the answer's length, one
-that shows the test's positions, a task that nothing learns, and two groups of seeds: those that extend and those that do not.
+What is in it, where the study is large enough: a rate at which a run diverges, a run that failed,
+an encoding whose table ends (null rows with the reason), logits that are not finite (null
+likelihood), a scheme that tells the answer's length, one that shows the test's positions, a task
+that nothing learns, and two groups of seeds: those that extend and those that do not.
 """
 
 import itertools
@@ -46,7 +48,8 @@ def write(
     missing=(),
     name="synthetic",
 ):
-    """Writes study.json and the records of the first `runs` points (all if None); an empty axis is left out.
+    """Writes study.json and the records of the first `runs` points (all if None); an empty axis is
+    left out.
 
     Args:
       analysis: the analysis spec; by default empty.

@@ -38,7 +38,9 @@ def changed(made, label, values, reveals=False, split="test"):
 
 @pytest.fixture
 def found(tmp_path):
-    """RoPE with two seeds, one of them also evaluated with a scaling, both with normalized positions; ALiBi as trained."""
+    """RoPE with two seeds, one of them also evaluated with a scaling, both with normalized
+    positions; ALiBi as trained.
+    """
     zero = record("r0", 0, test={4: 1.0, 8: 0.5}, validation={4: 1.0}, chance_levels={4: 0.1})
     one = record("r1", 1, test={4: 0.9, 8: 0.3}, validation={4: 0.2})
     alibi = record("a0", 0, test={4: 0.8, 8: 0.7}, validation={4: 1.0})
@@ -72,7 +74,9 @@ def test_each_variant_has_its_own_numbers_and_those_alone(found):
 
 
 def test_a_change_does_not_affect_what_is_solved(tmp_path):
-    """Validation with a change, if there is any, does not count; and what is solved holds for every evaluation."""
+    """Validation with a change, if there is any, does not count; and what is solved holds for every
+    evaluation.
+    """
     weak = changed(
         record("w", 0, test={4: 0.0}, validation={4: 0.0}),
         LINEAR,

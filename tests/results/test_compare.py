@@ -19,7 +19,9 @@ SOLVED = {4: 1.0}
 
 
 def study(tmp_path, runs, contrasts=(("rope", "alibi"),), **analysis):
-    """A study of runs {encoding: [exact match at twice the training length, a seed each]}; more of a run beside it as a dict."""
+    """A study of runs {encoding: [exact match at twice the training length, a seed each]}; more of
+    a run beside it as a dict.
+    """
     entries = []
     for name, (values, more) in {
         n: v if isinstance(v, tuple) else (v, {}) for n, v in runs.items()

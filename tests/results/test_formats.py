@@ -23,8 +23,8 @@ TABLE = Table(
 
 def test_markdown_lines_up_as_text_and_keeps_its_columns():
     assert (
-        formats.markdown(TABLE)
-        == "| variant     | →8   |\n|-------------|------|\n| a\\|b &lt;i> | 0.50 |\n| c_1         | –    |"
+        formats.markdown(TABLE) == "| variant     | →8   |\n|-------------|------|\n"
+        "| a\\|b &lt;i> | 0.50 |\n| c_1         | –    |"
     )
 
 
@@ -71,7 +71,8 @@ def test_latex_has_rules_and_escapes_what_it_would_read_as_its_own():
         "\\begin{table}\n\\centering\n\\caption{By length. Of \\emph{solved} runs \\& more.}"
         "\\label{tab:my-study-by-length}\n"
         "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n\\begin{tabular}{lr}\n\\toprule\n"
-        "variant & $\\rightarrow$8 \\\\\n\\midrule\na\\textbar{}b \\textless{}i\\textgreater{} & 0.50 \\\\\nc\\_1 & -- \\\\\n\\bottomrule\n"
+        "variant & $\\rightarrow$8 \\\\\n\\midrule\n"
+        "a\\textbar{}b \\textless{}i\\textgreater{} & 0.50 \\\\\nc\\_1 & -- \\\\\n\\bottomrule\n"
         "\\end{tabular}}\n\\par\\footnotesize --: none.\n\\end{table}\n"
     )
 
@@ -133,7 +134,8 @@ def test_names_from_a_config_stay_text_in_html(text):
 def test_all_tables_of_a_study_compile(tmp_path):
     if shutil.which("pdflatex") is None:
         pytest.skip(
-            "pdflatex is not installed: apt-get install texlive-latex-base texlive-latex-recommended"
+            "pdflatex is not installed: "
+            "apt-get install texlive-latex-base texlive-latex-recommended"
         )
     asked = {
         "tuned": ["train.learning_rate"],
@@ -150,7 +152,10 @@ def test_all_tables_of_a_study_compile(tmp_path):
     }
     found = frame.read(synthetic.write(tmp_path / "study", seeds=3, analysis=asked))
     tables.write(found, tmp_path)
-    document = r"\documentclass{article}\usepackage{booktabs, graphicx, longtable}\begin{document}\input{table.tex}\end{document}"
+    document = (
+        r"\documentclass{article}\usepackage{booktabs, graphicx, longtable}"
+        r"\begin{document}\input{table.tex}\end{document}"
+    )
     (tmp_path / "main.tex").write_text(document, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main.tex"]
     done = subprocess.run(

@@ -24,7 +24,9 @@ def tables(found, **asked):
 
 @pytest.fixture
 def grid(tmp_path):
-    """Two tasks, two schemes, two encodings, one seed: exact match at length 8 is 0.1 × its place in the list, half of it at offset 5."""
+    """Two tasks, two schemes, two encodings, one seed: exact match at length 8 is 0.1 × its place
+    in the list, half of it at offset 5.
+    """
     entries = []
     for i, (task, scheme, encoding) in enumerate(
         (t, p, e) for t in ("copy", "sort") for p in ("plain", "shifted") for e in ("rope", "nope")
@@ -111,7 +113,9 @@ def test_a_table_of_the_only_offset_shows_that_offset_and_says_so(grid):
 
 @pytest.fixture
 def moved(tmp_path):
-    """Trained at length 4, whose positions end at 9 (plain) or 24 (shifted): as large as the test's up to length 8, or 10 at offset 5."""
+    """Trained at length 4, whose positions end at 9 (plain) or 24 (shifted): as large as the test's
+    up to length 8, or 10 at offset 5.
+    """
     entries = []
     for scheme, largest in (("contiguous", 9), ("shifted", 24)):
         made = record(
@@ -125,7 +129,9 @@ def moved(tmp_path):
 
 @pytest.mark.slow
 def test_the_sign_of_positions_that_training_showed_stands_at_their_place_alone(moved):
-    """Not where the length was trained, not beyond the largest position, and never of what just counts up."""
+    """Not where the length was trained, not beyond the largest position, and never of what just
+    counts up.
+    """
     (rows,) = made(moved, rows="positions", columns=("length", "offset")).values()
     assert rows == [
         ["positions", "4, +0", "4, +5", "→8, +0", "→8, +5", "→16, +0", "→16, +5"],
@@ -215,7 +221,8 @@ def test_tasks_that_no_dimension_names_are_pooled_and_other_axes_are_not(grid):
     assert made(grid, **asked)["T"][1] == ["rope", "0.30", "0.50†"]
     with pytest.raises(
         UserError,
-        match=r"the table of T leaves several variants in one cell: name 'positions' too, among rows",
+        match=r"the table of T leaves several variants in one cell: "
+        r"name 'positions' too, among rows",
     ):
         made(grid, title="T", rows="model.encodings", columns="length", only=dict(task="copy"))
 

@@ -186,7 +186,10 @@ def test_a_damaged_record_is_refused(tmp_path):
 
 @pytest.mark.slow
 def test_reading_results_imports_no_jax():
-    program = "import sys, pe_lab.cli.tables; from pe_lab.results import frame, plots, tables; print([m for m in %r if m in sys.modules])"
+    program = (
+        "import sys, pe_lab.cli.tables; from pe_lab.results import frame, plots, tables; "
+        "print([m for m in %r if m in sys.modules])"
+    )
     command = [
         sys.executable,
         "-c",

@@ -49,7 +49,9 @@ def test_overrides_and_offsets_do_not_count():
 
 
 def runs_of(scores, solved=None):
-    """Runs of one encoding from [rate, seed] of the score at 2x; the first rate has the lowest loss."""
+    """Runs of one encoding from [rate, seed] of the score at 2x; the first rate has the lowest
+    loss.
+    """
     rows = []
     for rate, seed in itertools.product(range(len(scores)), range(len(scores[0]))):
         is_solved = True if solved is None else solved[rate][seed]

@@ -14,7 +14,9 @@ AT = MetricSpec("exact_match", MetricPoint(length=8))
 
 
 def tuned(tmp_path, runs):
-    """A study of runs {(encoding, rate): [(validation loss, exact match beyond training), a seed each]}."""
+    """A study of runs {(encoding, rate): [(validation loss, exact match beyond training), a seed
+    each]}.
+    """
     entries = []
     for (encoding, rate), seeds in runs.items():
         for seed, (loss, outcome) in enumerate(seeds):
@@ -185,7 +187,9 @@ def test_without_tuned_axes_every_point_is_a_variant(tmp_path):
 
 
 def test_the_interval_holds_what_choosing_adds(tmp_path):
-    """Two rates of nearly one loss and outcomes 0.2 and 0.8: resamples choose either, though each rate alone does not vary."""
+    """Two rates of nearly one loss and outcomes 0.2 and 0.8: resamples choose either, though each
+    rate alone does not vary.
+    """
     losses = [(0.4, 0.6), (0.6, 0.41)] * 6
     runs = {
         ("rope", "1"): [(x, 0.2) for x, _ in losses],

@@ -118,7 +118,9 @@ def simulated(generator, *, informative):
 
 
 def test_regret_is_that_of_the_truth():
-    """An uninformative rule loses the best true score minus the mean one; an informative one little."""
+    """An uninformative rule loses the best true score minus the mean one; an informative one
+    little.
+    """
     generator = np.random.default_rng(0)
     truth, runs = simulated(generator, informative=False)
     loss = rules.scores(runs, rules.highest("score"), "score")

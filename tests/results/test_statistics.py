@@ -105,7 +105,9 @@ def test_equal_values_are_their_own_interval(value, count):
 
 
 def test_a_single_other_value_among_many_gives_an_interval_that_is_a_number():
-    """No leave-one-out changes the interquartile mean, so that BCa is not defined: percentiles, and said so."""
+    """No leave-one-out changes the interquartile mean, so that BCa is not defined: percentiles, and
+    said so.
+    """
     found = s.bootstrap([[1.0] * 9 + [0.0]], s.interquartile_mean)
     assert (found.kind, found.high) == ("percentile", 1.0)
     assert 0.5 < found.low < 1
@@ -208,7 +210,9 @@ def test_barnards_test_is_scipys(a, b):
 
 
 def test_barnards_test_counts_outcomes_that_are_as_extreme_on_the_other_side():
-    """2 of 6 against 4 of 5 is as far from equal as 4 of 6 against 1 of 5; scipy 1.17 loses the second to rounding."""
+    """2 of 6 against 4 of 5 is as far from equal as 4 of 6 against 1 of 5; scipy 1.17 loses the
+    second to rounding.
+    """
     as_extreme = [
         (x, y) for x in range(7) for y in range(6) if abs(_wald(x, y)) >= abs(_wald(2, 4)) - 1e-9
     ]
@@ -247,7 +251,9 @@ def test_barnards_test_keeps_its_level_at_every_rate():
 
 
 def test_holm_by_hand():
-    """0.01 × 4, then 0.02 × 3, then 0.025 × 2 but no less than the one before; what has no result yet counts."""
+    """0.01 × 4, then 0.02 × 3, then 0.025 × 2 but no less than the one before; what has no result
+    yet counts.
+    """
     assert significance.holm([0.02, None, 0.01, 0.025]) == [
         pytest.approx(0.06),
         None,
@@ -276,7 +282,9 @@ def test_holm_rejects_no_more_than_five_percent_of_families_without_an_effect():
 
 
 def test_ranks_are_friedmans_and_nemenyis():
-    """Demšar 2006, table 5: q at 0.05 of three variants is 2.343, and the critical difference q √(k(k+1) / 6N)."""
+    """Demšar 2006, table 5: q at 0.05 of three variants is 2.343, and the critical difference q
+    √(k(k+1) / 6N).
+    """
     scores = [[0.1 * i, 0.1 * i + 0.3, 0.1 * i + 0.2] for i in range(15)]
     found = significance.ranks(scores)
     assert found.mean == (3.0, 1.0, 2.0)

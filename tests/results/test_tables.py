@@ -34,7 +34,9 @@ def study(tmp_path, *made):
 
 
 def test_the_first_table_says_what_extrapolates_what_is_solved_and_what_did_not_finish(found):
-    """RoPE: one seed is solved and does not extrapolate, one is not solved, one diverged; ALiBi's one failed run is not counted."""
+    """RoPE: one seed is solved and does not extrapolate, one is not solved, one diverged; ALiBi's
+    one failed run is not counted.
+    """
     assert cells(tables.of(found)[0]) == [
         ["variant", "extrapolates", "solved", "4", "→8"],
         ["rope", "0/3 [0.00, 0.56]", "1/3, 1 diverged", "0.998", "0.40"],
@@ -135,7 +137,8 @@ def test_the_page_explains_itself_and_counts_runs_without_a_record(tmp_path):
     )
     page = tables.markdown(found)
     assert page.startswith(
-        "# fake: exact match by length\n\n- 1 variant, 1 run each, 1 in all; lengths are in symbols, training ended at 4."
+        "# fake: exact match by length\n\n"
+        "- 1 variant, 1 run each, 1 in all; lengths are in symbols, training ended at 4."
     )
     assert "2 runs have no record yet.\n" in page
     assert "†" not in page
@@ -173,7 +176,10 @@ def test_what_knows_the_targets_length_carries_a_dagger_that_is_explained(tmp_pa
     ]
     found = frame.read(write_study(tmp_path, *entries))
     assert [row[0] for row in cells(tables.of(found)[0])[1:3]] == ["rope †", "alibi"]
-    told = "- †: reveals the target length to the model, by its positions or its layout; not to be ranked with the others."
+    told = (
+        "- †: reveals the target length to the model, by its positions or its layout; "
+        "not to be ranked with the others."
+    )
     assert told in tables.markdown(found)
     assert {(r["variant"], r["reveals_target_length"]) for r in as_dicts(found)} == {
         ("rope", "True"),
@@ -219,7 +225,9 @@ def test_every_offset_has_tables_of_its_own_and_extrapolation_is_counted_at_its_
 
 
 def test_token_accuracy_over_the_floor_is_worked_out_for_each_run(tmp_path):
-    """Chance levels of 0.5: 0.75 is half of the way, 0.4 below it; without a chance level at 8 there is no number."""
+    """Chance levels of 0.5: 0.75 is half of the way, 0.4 below it; without a chance level at 8
+    there is no number.
+    """
     each = [
         record(f"r{i}", i, test={4: 1.0, 8: 0.0}, tokens={4: t, 8: 0.9}, chance_levels={4: 0.1})
         for i, t in enumerate((0.75, 0.4))
@@ -276,7 +284,9 @@ def test_runs_that_ended_badly_are_shown_also_where_none_has_finished(tmp_path, 
 
 
 def test_a_study_of_text_shows_bits_first_of_whole_windows_and_of_their_second_halves(tmp_path):
-    """Nats of four places: ln 2 times 4, 4, 2 and 1, so 11 / 4 bits of all and 3 / 2 of the last two."""
+    """Nats of four places: ln 2 times 4, 4, 2 and 1, so 11 / 4 bits of all and 3 / 2 of the last
+    two.
+    """
     made = record("r", test={4: 0.0}, validation={4: 0.0})
     nats = [math.log(2) * bits for bits in (4, 4, 2, 1)]
     for metric, value in (
@@ -292,7 +302,8 @@ def test_a_study_of_text_shows_bits_first_of_whole_windows_and_of_their_second_h
     )
     second = titled(
         found,
-        "Bits per token, second half of each window by length, mean ± standard deviation over seeds",
+        "Bits per token, second half of each window by length, "
+        "mean ± standard deviation over seeds",
     )
     assert second[1] == ["rope", "–", "1.50"]
     assert [row["metric"] for row in as_dicts(found)][:2] == [metrics.BITS, metrics.BITS_SLIDING]

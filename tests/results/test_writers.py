@@ -1,4 +1,6 @@
-"""Records and curves in TensorBoard and W&B, with their libraries where they are installed, and with fakes."""
+"""Records and curves in TensorBoard and W&B, with their libraries where they are installed, and
+with fakes.
+"""
 
 import os
 import re
@@ -197,7 +199,8 @@ def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, t
     [
         (
             ["results/x"],
-            "Which format? Give --to, one of mlflow, parquet, safetensors, tensorboard, trackio, wandb.",
+            "Which format? Give --to, one of mlflow, parquet, safetensors, tensorboard, trackio, "
+            "wandb.",
         ),
         (
             ["results/x", "--to=parket"],

@@ -6,7 +6,8 @@ import pytest
 from pe_lab.results.plots import styles
 from pe_lab.results.plots.styles import PALETTE
 
-# What readers without one kind of cone see, in linear RGB: Machado, Oliveira and Fernandes 2009, severity 1
+# What readers without one kind of cone see, in linear RGB: Machado, Oliveira and
+# Fernandes 2009, severity 1
 CONES = {
     "all": np.eye(3),
     "no red": [

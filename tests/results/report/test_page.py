@@ -29,7 +29,9 @@ def chromium():
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """Two tasks, five encodings, two schemes, five seeds, offsets, failures and a run without a record."""
+    """Two tasks, five encodings, two schemes, five seeds, offsets, failures and a run without a
+    record.
+    """
     folder = tmp_path_factory.mktemp("study")
     synthetic.write(
         folder,
@@ -137,7 +139,8 @@ def test_a_row_with_the_focus_is_highlighted_in_the_chart(page):
     color = row.locator(".swatch line").get_attribute("stroke")
     row.locator("input").focus()
     page.wait_for_function(
-        "[...document.querySelectorAll('#chart svg .mark-symbol path')].some((p) => p.getAttribute('opacity') === '0.12')"
+        "[...document.querySelectorAll('#chart svg .mark-symbol path')]"
+        ".some((p) => p.getAttribute('opacity') === '0.12')"
     )
     marks = mark_styles(page)
     assert [mark for mark in marks if mark["opacity"] != "0.12"] == [
@@ -151,7 +154,8 @@ def test_metric_task_and_offset_are_chosen(page):
     page.select_option("#task", label="sort")
     page.select_option("#offset", label="16")
     page.wait_for_function(
-        "[...document.querySelectorAll('#chart svg text')].some((t) => t.textContent === 'token accuracy')"
+        "[...document.querySelectorAll('#chart svg text')]"
+        ".some((t) => t.textContent === 'token accuracy')"
     )
     assert all(name.strip().startswith("sort") for name in rows(page))
     assert "not solved" in page.locator("#numbers tbody tr").first.inner_text()
@@ -238,7 +242,10 @@ def test_files_are_downloaded(page, name):
     assert started.value.path().stat().st_size > 1000
 
 
-HOSTILE = "<script>alert(1)</script>\"'&</title><img src=x onerror=alert(2)> {{ 7 * 7 }} \\u2028 </script><b>"
+HOSTILE = (
+    "<script>alert(1)</script>\"'&</title><img src=x onerror=alert(2)> {{ 7 * 7 }} \\u2028 "
+    "</script><b>"
+)
 
 
 def test_names_of_configs_are_text_and_nothing_else(chromium, tmp_path):

@@ -206,7 +206,10 @@ def test_differences_of_variants_with_one_name_are_caveats(tmp_path):
         for name, n in (("one", 4), ("other", 8))
     ]
     (table,) = against.tables(*studies)
-    words = "training length, reveals the target length, not solved in the first, not solved in the second"
+    words = (
+        "training length, reveals the target length, not solved in the first, "
+        "not solved in the second"
+    )
     assert table.rows[0][-1].text == words
 
 
