@@ -59,6 +59,7 @@ def lookups(root: Path) -> dict[str, Any]:
     return {
         "norm": functools.partial(_norm, rows),
         "largest": functools.partial(_largest, rows),
+        "ratio": functools.partial(_ratio, rows),
         "exploding_rates": listed(rate for rate in rates if _explodes(rows, rate)) or "no rate",
         "by_length": functools.partial(_by_length, rows),
         "last_step": str(_LAST_STEP),
@@ -78,24 +79,25 @@ def _median(rows: pd.DataFrame, variant: str, rate: str, step: int, length: int)
     return float(rows.loc[is_row, "norm"].median())
 
 
-def ratios(rows: pd.DataFrame, rate: str) -> pd.DataFrame:
-    """The ratio of the rule at each step of a rate, with the interval of its logarithm.
+def ratios(rows: pd.DataFrame, rate: str, variant: str = _A) -> pd.DataFrame:
+    """The ratio of a variant's norm to that of `sinusoidal` at each step of a rate.
 
     Columns are "ratio", of medians; "low" and "high", Student's t over the seeds' logarithms; and
     "explodes", whether the rule holds at this step.
     """
-    rows = rows[(rows[RATE] == rate) & (rows["length"] == _LENGTH) & (rows["step"] <= _LAST_STEP)]
+    rows = rows[(rows[RATE] == rate) & (rows["length"] == _LENGTH)]
     table = []
     for step, of_step in rows.groupby("step"):
-        by_seed = of_step.pivot_table(index="seed", columns="variant", values="norm", observed=True)
-        interval = statistics.t_interval([math.log(a / b) for a, b in by_seed[[_A, _B]].to_numpy()])
+        by_seed = of_step.pivot_table(index="seed", columns="variant", values="norm")
+        pairs = by_seed[[variant, _B]].to_numpy()
+        interval = statistics.t_interval([math.log(a / b) for a, b in pairs])
         assert interval is not None
         low, high = math.exp(interval.low), math.exp(interval.high)
-        medians = by_seed.median()
-        ratio = medians[_A] / medians[_B]
-        is_clipped = medians[_A] >= _CLIPPING_NORM
-        explodes = bool(ratio > _RATIO and low > 1 and is_clipped)
-        table.append({"step": step, "ratio": ratio, "low": low, "high": high, "explodes": explodes})
+        norm, reference = by_seed[variant].median(), by_seed[_B].median()
+        is_large = norm / reference > _RATIO and norm >= _CLIPPING_NORM
+        explodes = bool(is_large and low > 1 and step <= _LAST_STEP)
+        row = {"step": step, "ratio": norm / reference, "low": low, "high": high}
+        table.append({**row, "explodes": explodes})
     return pd.DataFrame(table).set_index("step")
 
 
@@ -103,11 +105,16 @@ def _explodes(rows: pd.DataFrame, rate: str) -> bool:
     return bool(ratios(rows, rate)["explodes"].any())
 
 
-def _largest(rows: pd.DataFrame, rate: str) -> str:
-    """The largest ratio of the rule at a rate, with its interval and step."""
-    table = ratios(rows, rate)
-    row = table.loc[table["ratio"].idxmax()]
-    return f"{row['ratio']:.1f} [{row['low']:.1f}, {row['high']:.1f}] at step {row.name}"
+def _largest(rows: pd.DataFrame, rate: str, variant: str = _A) -> str:
+    """The largest ratio up to the rule's last step, with its interval and step."""
+    table = ratios(rows, rate, variant).loc[:_LAST_STEP]
+    return _ratio(rows, rate, int(table["ratio"].idxmax()), variant)
+
+
+def _ratio(rows: pd.DataFrame, rate: str, step: int, variant: str = _A) -> str:
+    """The ratio at a step, with its interval."""
+    row = ratios(rows, rate, variant).loc[step]
+    return f"{row['ratio']:.1f} [{row['low']:.1f}, {row['high']:.1f}] at step {step}"
 
 
 def _by_length(rows: pd.DataFrame, variant: str, rate: str) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from docs.build import markdown
 from docs.build.numbers import listed
-from pe_lab.results import formats, frame, run_scores, setting_tables
+from pe_lab.results import formats, frame, run_scores, selection, setting_tables, signs
 from pe_lab.results.study import Study
 
 FOLDER = Path("results/published/suite_grid_copying")
@@ -20,6 +20,7 @@ RATE = "train.learning_rate"
 # Of the front page: a rotation, and five biases and distances that extend at some rates.
 FRONT = ("rope", "alibi", "t5_bias", "fire", "kerple", "shaw")
 _HEADERS = {
+    "solved": "solved",
     "runs": "extrapolate",
     "best": "at its best rate",
     "validation": "at validation's rate",
@@ -60,8 +61,8 @@ def lookups(root: Path) -> dict[str, Any]:
     config = importlib.import_module("configs.suite_grid")
     planned = config.sweep()
     return {
-        "front_table": _table(found.by_name[_is_plain(found.by_name)], intervals=False),
-        "table_with_intervals": _table(found.by_name, intervals=True),
+        "front_table": _table(found, intervals=False),
+        "table_with_intervals": _table(found, intervals=True),
         "regret_table": _regret_table(found.regrets),
         "at_rate": functools.partial(_at_rate, found.runs),
         "at_rates": functools.partial(_at_rates, found.runs),
@@ -80,24 +81,28 @@ def lookups(root: Path) -> dict[str, Any]:
     }
 
 
-def _is_plain(by_name: pd.DataFrame) -> "pd.Series[bool]":
-    """Encodings with their default arguments and contiguous positions."""
-    names = by_name.index.to_series()
-    return ~names.str.contains("(", regex=False) & ~names.str.contains(" · ")
+def _is_plain(name: str) -> bool:
+    """Whether it is an encoding with its default arguments and contiguous positions."""
+    return "(" not in name and " · " not in name
 
 
-def _table(by_name: pd.DataFrame, *, intervals: bool) -> str:
+def _table(found: Grid, *, intervals: bool) -> str:
+    """All rows with intervals, or those of plain encodings without."""
+    chosen = selection.choose(found.study)
     rows = [["encoding", *_HEADERS.values()]]
-    for name, row in by_name.iterrows():
+    for name, row in found.by_name.iterrows():
+        if not intervals and not _is_plain(str(name)):
+            continue
         counts = f"{row['extrapolates']:.0f} of {row['solved']:.0f}"
         if row["solved"] == 0:
-            counts = "not solved"
+            counts = formats.DASH
         elif intervals:
             counts += f" [{row['reliably_low']:.2f}, {row['reliably_high']:.2f}]"
-        cells = [counts]
+        cells = [_solved(found.runs, str(name)), counts]
         for column in ("best", "validation", "area"):
             cells.append(_value(row, column, intervals=intervals))
-        rows.append([f"`{name}`", *cells])
+        of_name = signs.of_name(chosen, str(name))
+        rows.append([" ".join([f"`{name}`", *of_name]), *cells])
     return markdown.table(rows)
 
 
@@ -152,9 +157,11 @@ def _extrapolate(by_name: pd.DataFrame, *names: str) -> str:
     return f"{rows['extrapolates'].sum()} of {rows['solved'].sum()}"
 
 
-def _solved(runs: pd.DataFrame, name: str) -> str:
-    """Runs of an encoding that solve the training lengths, of all of its runs."""
+def _solved(runs: pd.DataFrame, name: str, rate: str | None = None) -> str:
+    """Runs of an encoding that solve the training lengths, of its runs at all rates, or at one."""
     solved = runs.loc[runs["name"] == name, "solved"]
+    if rate is not None:
+        solved = _of(runs, name, rate)["solved"]
     return f"{int(solved.sum())} of {len(solved)}"
 
 

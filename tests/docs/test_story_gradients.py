@@ -30,9 +30,9 @@ def test_gradients_explode_if_ratio_interval_and_norm_say_so(raw, sinusoidal, ex
     assert table["explodes"].tolist() == [explodes]
 
 
-def test_steps_after_the_rules_last_are_left_out():
+def test_the_rule_does_not_look_after_its_last_step():
     late = rows([8] * 6, [2] * 6).assign(step=400)
     early = rows([2] * 6, [2] * 6)
     table = story_gradients.ratios(pd.concat([early, late]), "0.001")
-    assert table.index.tolist() == [100]
-    assert table["ratio"].tolist() == [1]
+    assert table["ratio"].tolist() == [1, 4]
+    assert table["explodes"].tolist() == [False, False]

@@ -34,7 +34,9 @@ def test_seeds_without_runs_do_not_count():
 
 
 def test_the_interval_contains_the_true_share_where_runs_follow_their_seed():
-    """Six seeds with a rate of their own, four runs each: Wilson's own interval would be too short."""
+    """Six seeds with a rate of their own, four runs each: Wilson's own interval would be too
+    short.
+    """
     generator = np.random.default_rng(0)
     covered, covered_without_clusters = [], []
     for _ in range(2000):

@@ -122,7 +122,9 @@ def test_what_both_know_does_not_keep_them_apart(tmp_path):
 
 
 def test_what_saw_the_positions_of_the_test_is_not_compared_with_what_did_not(tmp_path):
-    """Plain: positions to 9 at length 4, so BEGIN, SEPARATOR and 8 others; 8 more end at 17 at 8."""
+    """Plain: positions to 9 at length 4, so BEGIN, SEPARATOR and 8 others; 8 more end at 17 at
+    8.
+    """
     entries = []
     for name, largest in (("plain", 9), ("seen", 17), ("nearly", 16)):
         for i in range(2):

@@ -161,7 +161,9 @@ def test_a_folder_without_a_study_and_a_damaged_record_are_refused(tmp_path):
 
 
 def test_the_runs_with_the_setting_that_validation_chose_are_marked(tmp_path):
-    """The study of tests/results/test_selection.py: rate 2 has the lowest loss, and a third seed."""
+    """The study of tests/results/test_selection.py: rate 2 has the lowest loss, and a third
+    seed.
+    """
     runs = {("rope", "1"): [(0.2, 1.0)] * 2, ("rope", "2"): [(0.1, 1.0)] * 3}
     tuned(tmp_path, runs)
     rows = frame.read(tmp_path).runs

@@ -70,7 +70,9 @@ def test_a_limit_is_that_of_scipys_isotonic_regression():
 
 
 def test_the_area_is_the_integral_of_straight_lines():
-    """1 at 8 down to 0 at 16: half; over the logarithm, of 2 - 2^u between 0 and 1: 2 - 1 / ln 2."""
+    """1 at 8 down to 0 at 16: half; over the logarithm, of 2 - 2^u between 0 and 1: 2 - 1 / ln
+    2.
+    """
     made = run({8: 1.0, 16: 0.0})
     assert area(made) == pytest.approx(0.5)
     assert area(made, log=True) == pytest.approx(2 - 1 / math.log(2), abs=1e-4)

@@ -8,7 +8,9 @@ from pe_lab.results import run_scores
 
 
 def numbers(runs):
-    """Rows of frame.read: {run_id: (solved, {length: exact match}, {length: loss})}, trained to 8."""
+    """Rows of frame.read: {run_id: (solved, {length: exact match}, {length: loss})}, trained
+    to 8.
+    """
     rows = []
     for index, (run_id, (solved, tests, losses)) in enumerate(runs.items()):
         run = dict(run_id=run_id, rate="0.1", seed=index, solved=solved, max_length=8)

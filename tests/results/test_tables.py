@@ -330,7 +330,9 @@ def test_seeds_that_are_all_equal_give_no_warning_and_no_nan(tmp_path, seeds, va
 
 @pytest.mark.slow
 def test_a_large_study_with_all_that_may_go_wrong_has_no_nan_in_any_table(tmp_path):
-    """Failed, diverged and missing runs, ends of tables, logits that are not finite, tuned rates."""
+    """Failed, diverged and missing runs, ends of tables, logits that are not finite, tuned
+    rates.
+    """
     asked = {
         "tuned": ["train.learning_rate"],
         "contrasts": [["rope", "alibi"], ["contiguous", "shifted"], ["nope", "learned"]],

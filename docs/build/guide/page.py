@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 from flax import nnx
 
-from docs.build import initialization, story_gradients
+from docs.build import initialization, story_gradients, suite_grid
 from docs.build.numbers import Numbers
 from pe_lab.encodings.sinusoidal import Sinusoidal
 from pe_lab.inspection import scorecard
@@ -48,6 +48,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "columns": "\n".join(f"- *{p.name}*: {p.means}." for p in scorecard.PROPERTIES),
         "measured": measured,
         "gradients": story_gradients.lookups(root),
+        "grid": suite_grid.lookups(root),
         "initial": initialization.Initial(root / initialization.RECORD),
         "sinusoid": _sinusoid,
         "exact_match": lambda study, *at: of(study).center(*at),
