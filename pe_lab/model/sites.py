@@ -15,6 +15,7 @@ from flax import nnx
 from jaxtyping import Array, Bool, Key
 
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
+from pe_lab.encodings.requirements import Requirements
 from pe_lab.runs import plugins
 from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.errors import UserError
@@ -119,17 +120,9 @@ def _module(
     key: Key[Array, ""],
 ) -> Any:
     """One encoding, built with the sizes of the model: an input or an attention encoding."""
-    needs = plugins.find("encodings", spec.name).requirements  # type: ignore[attr-defined]
-    reason = None
-    if stack == "cross" and not needs.cross:
-        reason = "is not defined between two streams, so it cannot act in cross-attention"
-    if stack == "encoder" and not needs.bidirectional:
-        reason = "is not defined for bidirectional attention, which the encoder uses"
-    if stack == "decoder" and not needs.causal:
-        reason = "is not defined for causal attention, which the decoder uses"
-    if reason is not None:
-        raise UserError(f"{spec.name} {reason}.")
-    return plugins.build(
+    of_class = plugins.find("encodings", spec.name).requirements  # type: ignore[attr-defined]
+    _check_defined(spec.name, of_class, stack)
+    module = plugins.build(
         "encodings",
         spec,
         width=model.width,
@@ -139,6 +132,22 @@ def _module(
         bidirectional=stack != "decoder",
         rngs=nnx.Rngs(params=key),
     )
+    # Arguments may restrict where an encoding is defined.
+    _check_defined(f"{spec.name} with these arguments", module.requirements, stack)
+    return module
+
+
+def _check_defined(name: str, needs: Requirements, stack: str) -> None:
+    """Check that an encoding with these requirements is defined in a stack."""
+    reason = None
+    if stack == "cross" and not needs.cross:
+        reason = "is not defined between two streams, so it cannot act in cross-attention"
+    if stack == "encoder" and not needs.bidirectional:
+        reason = "is not defined for bidirectional attention, which the encoder uses"
+    if stack == "decoder" and not needs.causal:
+        reason = "is not defined for causal attention, which the decoder uses"
+    if reason is not None:
+        raise UserError(f"{name} {reason}.")
 
 
 def _site(model: Model, spec: Encoding, index: int) -> Site:

@@ -137,9 +137,13 @@ def check(
       keep_going: do not stop at the first law that does not hold.
       verbose: also yield the arrays and the traceback.
     """
-    architectures = [each for each in ARCHITECTURES if laws.acts_in(spec["name"], each)]
+    # Arguments may restrict where the class is defined.
+    of_class = laws.requirements(spec["name"])
+    built_in = next(each for each in ARCHITECTURES if laws.acts_in(of_class, each))
+    needs = Subject(spec, built_in).requirements
+    architectures = [each for each in ARCHITECTURES if laws.acts_in(needs, each)]
     # Without positions, one layer sees only the set of earlier tokens. Two layers see their order.
-    changes = ONE_LAYER if laws.requirements(spec["name"]).reads_positions else ()
+    changes = ONE_LAYER if needs.reads_positions else ()
     all_checks = [Checks(Subject(spec, architecture, changes)) for architecture in architectures]
     num_held = num_broken = 0
     for checks in all_checks[:1] if quick else all_checks:

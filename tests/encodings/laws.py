@@ -45,17 +45,18 @@ UNEVEN = jnp.asarray([[[0, 1, 3, 4, 9, 11, 12], [0, 2, 3, 5, 6, 7, 13]]])  # a r
 @functools.cache
 def names(architecture: str = "decoder") -> tuple[str, ...]:
     """Members that may act in all self-attention of an architecture."""
-    return tuple(name for name in members.names("encodings") if acts_in(name, architecture))
+    names = members.names("encodings")
+    return tuple(name for name in names if acts_in(requirements(name), architecture))
 
 
-def acts_in(name: str, architecture: str) -> bool:
+def acts_in(needs: Requirements, architecture: str) -> bool:
     """Whether an encoding may act in all self-attention of an architecture."""
     traits = {
         "decoder": ["causal"],
         "encoder": ["bidirectional"],
         "encoder_decoder": ["causal", "bidirectional"],
     }[architecture]
-    return all(getattr(requirements(name), trait) for trait in traits)
+    return all(getattr(needs, trait) for trait in traits)
 
 
 def requirements(name: str) -> Requirements:

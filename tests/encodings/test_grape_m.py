@@ -1,11 +1,15 @@
 import dataclasses
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.encodings.grape_m import GRAPEM
 from pe_lab.encodings.rope import RoPE
+from pe_lab.model.transformer import Transformer
+from pe_lab.runs.errors import UserError
+from tests import models
 from tests.encodings import codes
 
 CONTEXTUAL = dict(contextual=True)
@@ -68,6 +72,25 @@ def test_contextual_steps_start_at_the_sigmoid_of_a_sixteenth():
     """log(exp(0.001) - 1) is -6.907, and sigmoid(-6.907 / 16) is 0.3937."""
     steps = built(contextual=True).features(jnp.ones((1, 2, 8)), jnp.arange(2)[None])[1]
     np.testing.assert_allclose(steps, 0.3937, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "stacks", "reason"),
+    [
+        ("encoder", ("encoder",), "bidirectional attention, which the encoder uses"),
+        ("encoder_decoder", ("cross",), "between two streams"),
+    ],
+)
+def test_the_contextual_form_is_refused_where_tokens_see_later_ones(architecture, stacks, reason):
+    """Without `contextual` it is defined there."""
+    plain = dict(name="grape_m", stacks=stacks)
+    vocabularies, key = models.VOCABULARIES[architecture], jax.random.key(0)
+    Transformer(models.settings(plain), vocabularies, key=key)
+    contextual = models.settings({**plain, "contextual": True})
+    with pytest.raises(
+        UserError, match=rf"^grape_m with these arguments is not defined .*{reason}"
+    ):
+        Transformer(contextual, vocabularies, key=key)
 
 
 def test_an_odd_head_and_no_scale_are_refused():
