@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[1]
 WITH_SMOKE = (
     "alphabet",
     "architectures",
+    "budget",
     "combine",
     "context_extension",
     "convolution",
@@ -126,6 +127,11 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
         "rope, evaluated with linear": grid((8, 16), labels=(None, "linear")),
         "tuned: no scaling": TUNED,
         "tuned: linear": TUNED,
+    },
+    "budget": {
+        f"{encoding} · {steps} steps": grid((4, 5, 6, 8, 12, 16), trained=(4,))
+        for steps in (12, 18)
+        for encoding in ("fire", "alibi")
     },
     "convolution": {
         f"{encoding} · {convolution} · {sinks}": grid((4, 5, 6, 8, 12, 16), trained=(4,))
