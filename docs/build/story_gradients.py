@@ -55,13 +55,15 @@ def norms(root: Path) -> pd.DataFrame:
 
 def lookups(root: Path) -> dict[str, Any]:
     rows = norms(root)
-    rates = rows[RATE].drop_duplicates().tolist()
+    rates = sorted(rows[RATE].unique(), key=float)
     return {
         "norm": functools.partial(_norm, rows),
         "largest": functools.partial(_largest, rows),
         "ratio": functools.partial(_ratio, rows),
         "exploding_rates": listed(rate for rate in rates if _explodes(rows, rate)) or "no rate",
         "by_length": functools.partial(_by_length, rows),
+        "low_rate": rates[0],
+        "high_rate": rates[-1],
         "last_step": str(_LAST_STEP),
         "smallest_ratio": str(_RATIO),
     }
@@ -131,7 +133,7 @@ def draw(root: Path) -> None:
     """Draw the norm against the step, a panel for each rate: medians and the range of seeds."""
     rows = norms(root)
     rows = rows[rows["length"] == _LENGTH]
-    rates = rows[RATE].drop_duplicates().tolist()
+    rates = sorted(rows[RATE].unique(), key=float)
     with drawing.settings():
         figure, axes = drawing.pyplot().subplots(
             1, len(rates), figsize=(drawing.WIDTH, 2.8), layout="constrained", sharey=True

@@ -2,7 +2,6 @@
 
 import functools
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,11 @@ from flax import nnx
 from docs.build import initialization, story_gradients, suite_grid
 from docs.build.numbers import Numbers
 from pe_lab.encodings.sinusoidal import Sinusoidal
-from pe_lab.inspection import scorecard
 from pe_lab.inspection.scorecard import Row
 
 SCORECARD = Path("docs/pictures/scorecard.json")
 MEASURED = Path("docs/pictures/guide/guide.json")
 STUDIES = Path("results/published")
-_CARD = (
-    "raw_index",
-    "binary",
-    "single_sine",
-    "multi_sine",
-    "sinusoidal",
-    "learned",
-    "rope",
-    "t5_bias",
-    "alibi",
-    "shaw",
-)
 
 
 def lookups(root: Path) -> dict[str, Any]:
@@ -44,8 +30,6 @@ def lookups(root: Path) -> dict[str, Any]:
 
     return {
         "card": lambda name, number: card[name].numbers[number],
-        "table_of_cards": scorecard.table(_cards(card, measured)),
-        "columns": "\n".join(f"- *{p.name}*: {p.means}." for p in scorecard.PROPERTIES),
         "measured": measured,
         "gradients": story_gradients.lookups(root),
         "grid": suite_grid.lookups(root),
@@ -61,11 +45,3 @@ def _sinusoid(position: int, width: int) -> list[float]:
     encoding = Sinusoidal(width=width, rngs=nnx.Rngs(0))
     embedding = encoding.embed(jnp.array([[position]]))
     return list(embedding[0, 0].tolist())
-
-
-def _cards(card: Mapping[str, Row], measured: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of the guide's steps. The normalized index comes after the raw one."""
-    rows = [card[name] for name in _CARD if name in card]
-    if "normalized" in measured.get("fresh", {}):
-        rows.insert(1, Row("normalized", "embedding", measured["fresh"]["normalized"]))
-    return rows
