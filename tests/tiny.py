@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from pe_lab.runs import config, records
+from pe_lab.runs import config, records, run_group_files
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.studies import base
 from pe_lab.training.loop import train_run_group
@@ -65,9 +65,6 @@ def train(
     folder: Path, group: RunGroup, report: Callable = lambda event: None
 ) -> dict[int, dict[str, Any]]:
     """Trains a run group as a sweep's worker does; its records by seed."""
-    records.write_json(
-        folder / "groups" / f"{group.group_id}.json",
-        {"runs": [run.to_dict() for run in group.runs]},
-    )
+    run_group_files.write(group, folder)
     train_run_group(group, folder, report)
     return {run.seed: records.read(records.path_of(folder, run.run_id)) for run in group.runs}
