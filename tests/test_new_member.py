@@ -23,7 +23,9 @@ MEMBERS = {
 QUICK = "not full and not peers and not cluster and not latex and not gpu and not wheel"
 # What reads all members: the laws, names of modules, and pages.
 CHECKS = (
+    "tests/encodings/test_base.py",
     "tests/encodings/test_laws.py",
+    "tests/encodings/test_numbers.py",
     "tests/encodings/test_requirements.py",
     "tests/encodings/test_my_encoding.py",
     "tests/positions/test_laws.py",
