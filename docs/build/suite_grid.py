@@ -33,7 +33,7 @@ class Grid:
     """Rows of the study whose runs are finished at every rate and seed.
 
     Attributes:
-      runs: one row for each run; "name" has no task.
+      runs: one row for each run, of setting_tables.full_grid.
       by_name: of setting_tables.by_variant, by the name of the encoding and its positions.
       regrets: of setting_tables.regrets, by rule.
     """
@@ -50,10 +50,7 @@ def grid(root: Path) -> Grid:
     runs = setting_tables.full_grid(study)
     table = setting_tables.by_variant(study, runs)
     regrets = setting_tables.regrets(runs, RATE, study.spec.extrapolation.point.at or 2)
-    task = f" · {runs['task'].iloc[0]}"
-    names = table["name"].str.removesuffix(task)
-    runs = runs.assign(name=runs["name"].str.removesuffix(task))
-    return Grid(study, runs, table.assign(name=names).set_index("name"), regrets.set_index("rule"))
+    return Grid(study, runs, table.set_index("name"), regrets.set_index("rule"))
 
 
 def lookups(root: Path) -> dict[str, Any]:

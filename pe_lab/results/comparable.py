@@ -47,7 +47,10 @@ def why_not(
 
 
 def apart(study: Study, name: str, point: MetricPoint) -> tuple[str, ...]:
-    """Return the reasons why a variant is not ranked with others at a point."""
+    """Return the reasons why a variant is not ranked with others at a point.
+
+    A variant that did not solve the training lengths has none here; `by_name` has its "solved".
+    """
     row = study.by_name[name]
     length = point.length_for(row["max_length"])
     reasons = []

@@ -87,7 +87,7 @@ def compare(
       extrapolates, solved: numbers of runs; reliably: their ratio; NaN if no run is solved.
       best: the score at the best setting, which the score chose on the other half of the seeds.
       validation: the score at the setting of the lowest validation loss; settings at which every
-        seed solves the task are equally good.
+        seed solves the task are equally good. (`selection.choose` has no such ties.)
       …_low, …_high: 95 % intervals.
     """
     score = at(multiple)

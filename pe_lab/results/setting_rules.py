@@ -87,10 +87,12 @@ class SettingRule:
 
     Attributes:
       name: as in tables.
+      reads: the numbers of runs that it reads.
       choose: (runs, weights of the seeds that it sees) -> shares of the settings.
     """
 
     name: str
+    reads: tuple[str, ...]
     choose: Callable[[Runs, Weights], Shares]
 
 
@@ -103,7 +105,7 @@ def lowest(number: str, *, logarithm: bool = False, name: str = "") -> SettingRu
             values = np.log(np.maximum(values, np.finfo(float).tiny))  # a loss may be 0
         return _best(-_mean(values, weights))
 
-    return SettingRule(name or f"lowest {number}", choose)
+    return SettingRule(name or f"lowest {number}", (number,), choose)
 
 
 def highest(number: str, *, name: str = "") -> SettingRule:
@@ -112,7 +114,7 @@ def highest(number: str, *, name: str = "") -> SettingRule:
     def choose(runs: Runs, weights: Weights) -> Shares:
         return _best(_mean(runs.numbers[number], weights))
 
-    return SettingRule(name or f"highest {number}", choose)
+    return SettingRule(name or f"highest {number}", (number,), choose)
 
 
 def random_solved() -> SettingRule:
@@ -122,7 +124,7 @@ def random_solved() -> SettingRule:
         solving = _solving(runs, weights)
         return solving / solving.sum(axis=1, keepdims=True)
 
-    return SettingRule("random solved setting", choose)
+    return SettingRule("random solved setting", ("solved",), choose)
 
 
 def middle_solved() -> SettingRule:
@@ -135,7 +137,7 @@ def middle_solved() -> SettingRule:
         is_middle = solving & (np.abs(rank - middle) <= 0.5)  # two of an even number
         return is_middle / is_middle.sum(axis=1, keepdims=True)
 
-    return SettingRule("middle solved setting", choose)
+    return SettingRule("middle solved setting", ("solved",), choose)
 
 
 def solved_then(rule: SettingRule) -> SettingRule:
@@ -150,7 +152,7 @@ def solved_then(rule: SettingRule) -> SettingRule:
         shares = solving / np.maximum(solving.sum(axis=1, keepdims=True), 1)
         return np.where(some, shares, rule.choose(runs, weights))
 
-    return SettingRule(f"{rule.name}, ties if solved", choose)
+    return SettingRule(f"{rule.name}, ties if solved", ("solved", *rule.reads), choose)
 
 
 def scores(runs: Runs, rule: SettingRule, score: str) -> Float[np.ndarray, "v"]:

@@ -29,8 +29,8 @@ def full_grid(study: Study) -> pd.DataFrame:
 
     Returns:
       One row for each run (run_scores.of), with a column "name" of the labels without the tuned
-      axis. Empty if the study has another number of tuned axes than one, a text, or too few
-      settings or seeds.
+      axis and axes that have one label. Empty if the study has another number of tuned axes than
+      one, a text, or too few settings or seeds.
     """
     if len(study.spec.tuned) != 1 or study.has_text:
         return pd.DataFrame()
@@ -39,6 +39,7 @@ def full_grid(study: Study) -> pd.DataFrame:
     # An axis whose labels are all empty has no column.
     others = [axis for axis in study.axes if axis != setting and axis in runs]
     labels = runs[others].astype(str)
+    labels = labels.loc[:, labels.nunique() > 1]
     runs = runs.assign(name=[" · ".join(filter(None, row)) for row in labels.to_numpy()])
     settings, seeds = runs[setting].nunique(), runs["seed"].nunique()
     sizes = runs.groupby("name")["run_id"].transform("size")
@@ -134,9 +135,8 @@ def regrets(runs: pd.DataFrame, setting: str, multiple: float) -> pd.DataFrame:
     """Return the regret of each rule over all variants, and its difference from the first rule."""
     chosen_by = rules(runs)
     score = run_scores.at(multiple)
-    columns = list(dict.fromkeys(["solved", LOSS, IN_DISTRIBUTION, score]))
-    columns += [column for column in ("1.125x", "1.25x", "1.5x") if column in runs]
-    grid = Runs.of(runs, rows=["name"], setting=setting, columns=columns)
+    columns = {score} | {number for rule in chosen_by for number in rule.reads}
+    grid = Runs.of(runs, rows=["name"], setting=setting, columns=sorted(columns))
     return setting_rules.regrets(grid, chosen_by, score)
 
 

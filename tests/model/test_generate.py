@@ -269,7 +269,7 @@ def test_a_prompt_may_be_read_in_pieces(layers):
                 own, cache, tokens[:, first:last], jnp.ones((2, last - first), bool)
             )
             found.append(logits)
-        return jnp.concatenate(found, axis=1), own(stream(tokens, positions))
+        return jnp.concatenate(found, axis=1), own({"decoder": stream(tokens, positions)})
 
     models.assert_close(*pieces())
 
