@@ -2,8 +2,10 @@
 with fakes.
 """
 
+import contextlib
 import os
 import re
+import sqlite3
 import sys
 import types
 from pathlib import Path
@@ -223,12 +225,26 @@ def test_what_the_command_refuses(arguments, sentence):
 @pytest.mark.parametrize(
     ("to", "written"),
     [
-        ("mlflow", "mlflow.db"),
         ("tensorboard", "*/events.out.tfevents.*"),
-        ("trackio", "*.db"),
         ("wandb", "wandb/offline-run-*/*.wandb"),
     ],
 )
 def test_the_libraries_themselves_write_a_file_a_run(tmp_path, to, written):
     number = writers.export(STUDY, to, Path(tmp_path))
     assert len(list(tmp_path.glob(written))) == number == len(records.read_all(STUDY))
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize(
+    ("to", "count"),
+    [
+        ("mlflow", "SELECT count(*) FROM runs"),
+        ("trackio", "SELECT count(DISTINCT run_name) FROM metrics"),
+    ],
+)
+def test_the_libraries_themselves_write_a_database_of_all_runs(tmp_path, to, count):
+    number = writers.export(STUDY, to, Path(tmp_path))
+    (database,) = tmp_path.glob("*.db")
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        assert connection.execute(count).fetchone() == (number,)
+    assert number == len(records.read_all(STUDY))
