@@ -102,6 +102,14 @@ class CopyPage(Task):
             structure={"grid": (page.labels, target.labels)},
         )
 
+    def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
+        """Return what the structure reveals: the alignment of cells shows where rows end.
+
+        The alignment of a transposed page does so only if the whole target is seen at once.
+        """
+        is_seen = self.form == "flipped" or (self.form == "transposed" and not causal)
+        return "answer" if structure == "coupled" and is_seen else None
+
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         is_letter = (prompt >= self.num_symbols) & (prompt < 2 * self.num_symbols)
         return int(is_letter.sum())

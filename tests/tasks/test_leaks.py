@@ -38,6 +38,8 @@ MORE_LEAKS = [
     ("stack_manipulation", {}, "encoder", COUPLED, "answer"),
     ("stack_manipulation", {}, "encoder_decoder", COUPLED, "answer"),
     ("keyed_sort", {}, "encoder", COUPLED, "answer"),
+    ("copy_page", dict(form="transposed"), "encoder", COUPLED, "answer"),
+    ("copy_page", dict(form="flipped"), "decoder", COUPLED, "answer"),
     ("addition", FORWARD, "decoder", Grid(), "length"),
     ("addition", FORWARD, "encoder_decoder", COUPLED, "length"),
     ("subtraction", FORWARD, "decoder", COUPLED, "length"),
