@@ -59,18 +59,19 @@ def _is_of_user(item):
 
 
 def pytest_collection_modifyitems(items):
-    """Put the longest file and the folders that train first, so that no process ends with a long
+    """Put the longest files and the folders that train first, so that no process ends with a long
     file.
 
     A file runs in one process, because its tests share programs and fixtures.
     """
     if members.of_user():
         items[:] = [item for item in items if _is_of_user(item)]
+    longest = ("test_laws.py", "test_laws_of_arguments.py")
     first = ("experiments", "training", "sweeps", "tests", "model")
 
     def rank(item):
         folder = item.path.parent.name
-        if (folder, item.path.name) == ("encodings", "test_laws.py"):
+        if folder == "encodings" and item.path.name in longest:
             return -1
         return first.index(folder) if folder in first else len(first)
 

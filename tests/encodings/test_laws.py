@@ -1,7 +1,6 @@
 """Every law on every encoding of the folder."""
 
 import ast
-import contextlib
 import functools
 import inspect
 import itertools
@@ -14,11 +13,9 @@ import numpy as np
 import pytest
 
 from pe_lab.runs import plugins
-from pe_lab.runs.errors import UserError
 from tests import choices
 from tests.encodings import codes, laws
 from tests.marks import full_except
-from tests.models import ARCHITECTURES
 
 # Members that run all laws in the quick suite: an input encoding, a rotation, a form of attention
 # of its own, and a bias of content. The full suite runs every law on every member.
@@ -80,19 +77,6 @@ def is_quick(architecture: str, name: str, law: str) -> bool:
     if law in SLOW:
         return name == "rope" and law != "compiled_equals_eager"
     return law in CHEAP or name in REPRESENTATIVES
-
-
-def arguments() -> list[tuple[str, tuple[tuple[str, Any], ...]]]:
-    """Each set of arguments that members state as sensitive, once; but for the defaults."""
-    found = {}
-    for name in plugins.names("encodings"):
-        common = {} if laws.is_attention(name) else laws.COMMON
-        values = [{argument: value} for argument, pair in common.items() for value in pair]
-        for given in ({}, *values, *itertools.chain.from_iterable(laws.sensitive(name).values())):
-            with contextlib.suppress(UserError):  # the member's own tests report it
-                plugin = plugins.resolve("encodings", laws.spec(name, **given))
-                found.setdefault(plugin, (name, tuple(given.items())))
-    return [case for case in found.values() if case[1]]
 
 
 @pytest.mark.parametrize("name", plugins.names("encodings"))
@@ -242,33 +226,3 @@ def test_docstring_names_its_source(name):
         "the module docstring names its paper with its link, "
         "or says 'No paper:' and where the idea is from"
     )
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize(("name", "arguments"), arguments(), ids=str)
-def test_every_law_holds_for_every_argument(name, arguments, architecture):
-    if name not in laws.names(architecture):
-        pytest.skip(f"{name} is not defined there")
-    one = laws.Subject(laws.spec(name, **dict(arguments)), architecture)
-    try:
-        needs = one.requirements
-    except UserError as e:
-        if "with these arguments is not defined" in str(e):
-            pytest.skip(str(e))
-        raise
-    assert laws.acts_in(needs, architecture)
-    # Arguments under which a law has nothing to see: its difference is 0, or as small as stated.
-    excused = {
-        law: difference
-        for excused_arguments, architectures, law, difference in getattr(
-            laws.own_tests(name), "EXCUSED", ()
-        )
-        if excused_arguments == dict(arguments) and architecture in architectures
-    }
-    for law in laws.laws_of(architecture):
-        if law in excused:
-            with pytest.raises(AssertionError, match=f"^differ by {excused[law]} only"):
-                laws.LAWS[law](one)
-        else:
-            laws.LAWS[law](one)
