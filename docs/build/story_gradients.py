@@ -64,6 +64,8 @@ def lookups(root: Path) -> dict[str, Any]:
         "by_length": functools.partial(_by_length, rows),
         "low_rate": rates[0],
         "high_rate": rates[-1],
+        "shortest": str(LENGTHS[0]),
+        "longest": str(LENGTHS[-1]),
         "last_step": str(_LAST_STEP),
         "smallest_ratio": str(_RATIO),
     }
