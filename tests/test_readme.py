@@ -170,8 +170,8 @@ def test_the_task_passes_the_laws_and_its_own_test(outcomes):
     first = with_id(outcomes, "first")
     assert {test: error for test, error in first.items() if error} == {}
     assert (
-        "tests.tasks.test_laws.test_the_docstring_has_a_worked_example_that_the_oracle_confirms[first]"
-        in first
+        "tests.tasks.test_laws."
+        "test_the_docstring_has_a_worked_example_that_the_oracle_confirms[first]" in first
     )
     assert "tests.tasks.test_laws.test_the_target_is_the_oracles[first{'num_symbols': 12}]" in first
     assert outcomes["tests.tasks.test_first.test_the_target_is_the_first_symbol"] == ""
@@ -195,7 +195,8 @@ def test_a_task_without_a_test_file_runs_the_laws_with_its_defaults(outcomes):
     oracle = outcomes["tests.tasks.test_laws.test_the_target_is_the_oracles[untested]"]
     assert "No module named 'tests.tasks.test_untested'" in oracle
     missing = outcomes[
-        "tests.tasks.test_laws.test_the_docstring_has_a_worked_example_that_the_oracle_confirms[untested]"
+        "tests.tasks.test_laws."
+        "test_the_docstring_has_a_worked_example_that_the_oracle_confirms[untested]"
     ]
     assert "untested's module docstring needs an indented line like: 1 0 1 0 1 -> 1" in missing
 

@@ -70,7 +70,8 @@ def test_latex_has_rules_and_escapes_what_it_would_read_as_its_own():
     assert formats.latex(TABLE, "my study") == (
         "\\begin{table}\n\\centering\n\\caption{By length. Of \\emph{solved} runs \\& more.}"
         "\\label{tab:my-study-by-length}\n"
-        "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n\\begin{tabular}{lr}\n\\toprule\n"
+        "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
+        "\\begin{tabular}{lr}\n\\toprule\n"
         "variant & $\\rightarrow$8 \\\\\n\\midrule\n"
         "a\\textbar{}b \\textless{}i\\textgreater{} & 0.50 \\\\\nc\\_1 & -- \\\\\n\\bottomrule\n"
         "\\end{tabular}}\n\\par\\footnotesize --: none.\n\\end{table}\n"
