@@ -22,9 +22,9 @@ with both budgets:
   last: mean difference at twice the length over all new runs, with a bootstrap interval over seeds.
 """
 
-from configs.suite_grid import CURVES, MULTIPLES, RATES, TASKS, TESTED, TRAINED
 from pe_lab.runs import grid
 from pe_lab.studies import base
+from pe_lab.studies.suite_grid import CURVES, MULTIPLES, RATES, TASKS, TESTED, TRAINED
 
 BUDGETS = (1875, 3750, 7500, 15000)
 WARMUP_SHARE = 100 / 3750  # of suite_grid

@@ -24,12 +24,12 @@ Two hybrids are missing. Kimi Linear's other layers are gated linear mixers, whi
 have. The frequencies of RoPE-ID (https://arxiv.org/abs/2603.18017) could not be read; a share of
 channels and a small base are rope(fraction=..., base=...).
 
-432 runs on three tasks of configs/suite_grid.py, with its lengths, steps, rates and seeds. Not
+432 runs on three tasks of suite_grid, with its lengths, steps, rates and seeds. Not
 trained yet.
 """
 
-from configs import suite_grid
 from pe_lab.runs import grid
+from pe_lab.studies import suite_grid
 
 NUM_LAYERS = 4
 _ROTATED, _UNROTATED = (0, 1, 2), (3,)

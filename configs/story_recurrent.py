@@ -3,7 +3,7 @@
     pe-lab sweep configs/story_recurrent.py
     pe-lab sweep configs/story_recurrent.py:smoke  # a small form
 
-Copy and flip_flop with the settings of the suite (configs/suite_grid.py), recall of up to 4 pairs,
+Copy and flip_flop with the settings of suite_grid, recall of up to 4 pairs,
 and parity of up to 16 bits. The layer of the LSTM is that of the transformer with a cell in the
 place of attention. On recall and flip_flop, exact match is also measured by the largest distance
 to what an answer needs; on copy the distance is that of the length. 96 runs of about 40 seconds of
@@ -16,9 +16,9 @@ rank correlation over distances below 0 for at least five of six seeds) and that
 not; it extends where attention does not if the interval at twice the length lies above 0.
 """
 
-from configs import story_sharing, suite_grid
+from configs import story_sharing
 from pe_lab.runs import grid
-from pe_lab.studies import base
+from pe_lab.studies import base, suite_grid
 
 RATES = (1e-3, 3e-3)
 SEEDS = 6

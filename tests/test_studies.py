@@ -58,7 +58,7 @@ PRESETS = (
     "mqar",
     "ruoss15",
 )  # papers' protocols
-SHIPPED = ("base", "quickstart", "suite")
+SHIPPED = ("base", "quickstart", "suite", "suite_grid")
 SMOKE_FORMS = (*WITH_SMOKE, *PRESETS)
 STUDIES = (*WITH_SMOKE, "copy_longer", "smoke", "story_translation")
 TWO_STAGES = {"copy_baselines": 15, "suite": 42, "suite_recall": 14}  # variants

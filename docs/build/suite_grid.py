@@ -1,7 +1,6 @@
 """Lookups and picture of the suite's second protocol: numbers over all learning rates."""
 
 import functools
-import importlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from docs.build import markdown
 from docs.build.numbers import listed
 from pe_lab.results import formats, frame, run_scores, selection, setting_tables, signs
 from pe_lab.results.study import Study
+from pe_lab.studies import suite_grid as config
 
 FOLDER = Path("results/published/suite_grid_copying")
 PICTURE = FOLDER / "each_learning_rate.png"
@@ -48,14 +48,13 @@ class Grid:
 def grid(root: Path) -> Grid:
     study = frame.read(root / FOLDER)
     runs = setting_tables.full_grid(study)
-    table = setting_tables.by_variant(study, runs)
+    table = setting_tables.by_variant(study.spec, runs)
     regrets = setting_tables.regrets(runs, RATE, study.spec.extrapolation.point.at or 2)
     return Grid(study, runs, table.set_index("name"), regrets.set_index("rule"))
 
 
 def lookups(root: Path) -> dict[str, Any]:
     found = grid(root)
-    config = importlib.import_module("configs.suite_grid")
     planned = config.sweep()
     return {
         "front_table": _table(found, intervals=False),

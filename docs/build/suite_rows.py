@@ -1,7 +1,8 @@
-"""The published rows of the standard suite, as pe_lab/studies ships them.
+"""The published rows of the standard suite and of suite_grid, as pe_lab/studies ships them.
 
-The folder holds a study like any other. Its records have the rows that the suite's tables read and
-no curve, which makes them a third as large as the published ones.
+The folder of the suite holds a study like any other. Its records have the rows that the suite's
+tables read and no curve, which makes them a third as large as the published ones. Of suite_grid it
+ships the scores of its runs, in one CSV file.
 """
 
 import json
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pe_lab.results import frame, suite_grid
 from pe_lab.results import suite as suite_tables
 from pe_lab.runs import records
 from pe_lab.runs.record_schema import JsonObject
@@ -17,8 +19,10 @@ from pe_lab.studies import suite
 
 PUBLISHED = Path("results/published/suite")
 ADDED = Path("results/published/suite_rows")  # rows of others, one folder a row
+GRID = Path("results/published/suite_grid_copying")
 COSTS = Path("results/published/encoding_costs/costs.json")
 FOLDER = Path("pe_lab/studies") / suite.ROWS.name
+GRID_SCORES = Path("pe_lab/studies") / suite.GRID_SCORES.name
 
 
 def write(root: Path) -> None:
@@ -52,6 +56,22 @@ def is_stale(root: Path) -> bool:
         if _contents(records.read_all(folder)) != _contents(_records(published)):
             return True
     return False
+
+
+def write_grid(root: Path) -> None:
+    """Write the scores of the published runs of suite_grid below `root`."""
+    (root / GRID_SCORES).write_text(_grid_scores(root), encoding="utf-8")
+    print(f"wrote {GRID_SCORES}")
+
+
+def is_grid_stale(root: Path) -> bool:
+    """Return whether the scores below `root` differ from those of the published records."""
+    return (root / GRID_SCORES).read_text(encoding="utf-8") != _grid_scores(root)
+
+
+def _grid_scores(root: Path) -> str:
+    scores = suite_grid.scores(frame.read(root / GRID))
+    return scores.to_csv(index=False, float_format="%.9g", lineterminator="\n")
 
 
 def _folders(root: Path) -> dict[Path, Path]:

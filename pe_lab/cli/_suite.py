@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from pe_lab.cli import _training
+from pe_lab.results import read_analysis_spec, suite_grid
 from pe_lab.results import suite as table_of_suite
 from pe_lab.results.suite import SuiteProtocol
 from pe_lab.runs import files, grid, records
@@ -100,22 +101,29 @@ def _train(
 ) -> Failures:
     """Train the missing runs of a row, unless it is published."""
     values = suite.get_config(form.smoke).to_dict()
-    tune = tuning.read(form.tune)
-    first = study.expand(form.name, values, tuning.first_points(points, tune), folder)
-    published: set[str] = set()
-    for row in suite.row_folders():
-        published |= records.read_all(row).keys()
-    if all(each.run_id in published for each in first.runs):
+    tune = None if form.tune is None else tuning.read(form.tune)
+    first_points = points if tune is None else tuning.first_points(points, tune)
+    first = study.expand(form.name, values, first_points, folder)
+    if {each.run_id for each in first.runs} <= _published(form):
         mode.note(f"{label}: its row is published, so nothing is trained.")
         return {}
-    # Contrasts name encodings of the published table.
-    analysis = {key: value for key, value in suite.analysis().items() if key != "contrasts"}
+    analysis = suite.analysis_of(form)
     request = stages.StudyRequest(form.name, values, points, folder, analysis, tune)
     failed = stages.train(request, mode)
     is_known = label in table_of_suite.step_times([*suite.row_folders(), folder])
     if failed is not None and form is suite.FULL and not is_known:
         _measure_cost(label, encodings, folder / table_of_suite.COST)
     return failed
+
+
+def _published(form: Form) -> set[str]:
+    """Return the ids of the published runs."""
+    if form.tune is None:
+        return set(suite_grid.read_scores(suite.GRID_SCORES)["run_id"])
+    run_ids: set[str] = set()
+    for row in suite.row_folders():
+        run_ids |= records.read_all(row).keys()
+    return run_ids
 
 
 def _measure_cost(label: str, encodings: Encodings, file: Path) -> None:
@@ -130,11 +138,15 @@ def _measure_cost(label: str, encodings: Encodings, file: Path) -> None:
 def _show(form: Form, folder: Path) -> None:
     """Print the tables of the published rows and of the rows in a folder, and write them there."""
     rows = sorted(file.parent for file in folder.glob("*/study.json"))
-    if not form.smoke:
-        rows = [*suite.row_folders(), *rows]
-    if not rows:
+    if form.smoke and not rows:
         raise UserError("There is no row yet: name one, as in mine=my_package.mine:Mine.")
-    page = table_of_suite.page(rows, protocol(form), form.remark)
+    if form.tune is None:
+        published = suite_grid.read_scores(suite.GRID_SCORES)
+        spec = read_analysis_spec.from_dict(suite.analysis_of(form))
+        page = suite_grid.page(published, rows, protocol(form), spec, form.remark)
+    else:
+        rows = rows if form.smoke else [*suite.row_folders(), *rows]
+        page = table_of_suite.page(rows, protocol(form), form.remark)
     folder.mkdir(parents=True, exist_ok=True)
     markdown, latex = folder / "all_rows.md", folder / "all_rows.tex"
     files.write_text(markdown, f"{page.markdown}\n")
@@ -148,5 +160,4 @@ def protocol(form: Form) -> SuiteProtocol:
     points = suite.points([(dict(name="nope"),)], form)
     entries = study.expand(form.name, values, points, Path()).entries
     configs = {entry.labels["task"]: entry.run.to_dict() for entry in entries}
-    # Rows of the complete form hold those of the others.
-    return SuiteProtocol((form.name, suite.FULL.name), configs, form.seeds)
+    return SuiteProtocol(form.name, configs, form.seeds)

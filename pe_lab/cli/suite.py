@@ -6,9 +6,10 @@
     pe-lab suite mine=my_package.mine:Mine --bundle=mine.zip
 
 An encoding may have a label, LABEL=ENCODING. The budgets are set for 40 minutes an encoding on two
-cores, and for 6 minutes with --quick: three tasks and three seeds, in a table of their own. The
-runs of an encoding are in results/suite/NAME, or in FOLDER/NAME with --results=FOLDER. Finished
-runs are not trained again. The tables are also written there, to all_rows.md and all_rows.tex.
+cores. With --quick it trains on copying alone, with four seeds at each of four learning rates, in 6
+minutes, and the row is printed among those of suite_grid. The runs of an encoding are in
+results/suite/NAME, or in FOLDER/NAME with --results=FOLDER. Finished runs are not trained again.
+The tables are also written there, to all_rows.md and all_rows.tex.
 --bundle also writes a complete row, with its records and the file of its class, as one archive for
 the published table. docs/suite.md says what the suite can tell. Exit status: 0; 1 if a run failed;
 2 for wrong arguments.
@@ -30,7 +31,7 @@ class Options:
     """Arguments of `pe-lab suite`."""
 
     encodings: Sequence[str] = arguments("rows to train: rope(base=5e5), LABEL=my.module:Mine")
-    quick: bool = flag("three tasks and three seeds, in a table of their own")
+    quick: bool = flag("copying alone, at every learning rate, in a table of its own")
     smoke: bool = flag("a tiny form, which only shows that everything works")
     results: Path | None = flag("folder of the rows; default: results/suite", Path, default=None)
     bundle: Path | None = flag("an archive of the row, FILE.zip", Path, default=None)

@@ -15,6 +15,7 @@ from pe_lab.results.run_scores import AREA, IN_DISTRIBUTION, LOSS
 from pe_lab.results.setting_rules import Runs, SettingRule
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
+from pe_lab.runs.analysis_spec import AnalysisSpec
 
 FEWEST_SEEDS = 4  # two halves of two seeds
 FEWEST_SETTINGS = 3
@@ -60,17 +61,17 @@ def tables(study: Study) -> list[Table]:
     if runs.empty or multiple is None or run_scores.at(multiple) not in runs:
         return []
     (setting,) = study.spec.tuned
-    return [_by_setting(study, runs, setting, multiple), _rules(runs, setting, multiple)]
+    return [by_setting(study.spec, runs), _rules(runs, setting, multiple)]
 
 
-def by_variant(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
+def by_variant(spec: AnalysisSpec, runs: pd.DataFrame) -> pd.DataFrame:
     """Return the three columns of each variant (run_scores.compare), and the area at its best.
 
     Args:
       runs: of `full_grid`.
     """
-    (setting,) = study.spec.tuned
-    extrapolation = study.spec.extrapolation
+    (setting,) = spec.tuned
+    extrapolation = spec.extrapolation
     table = run_scores.compare(
         runs,
         rows=["name"],
@@ -85,14 +86,20 @@ def by_variant(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
     return table.assign(area=areas, area_low=low, area_high=high)
 
 
-def _by_setting(study: Study, runs: pd.DataFrame, setting: str, multiple: float) -> Table:
-    label = _words(setting)
+def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
+    """Return the table of the columns of `by_variant`.
+
+    Args:
+      runs: of `full_grid`.
+    """
+    (setting,) = spec.tuned
+    label, multiple = _words(setting), spec.extrapolation.point.at or 2
     rows = []
-    for row in by_variant(study, runs).to_dict("records"):
+    for row in by_variant(spec, runs).to_dict("records"):
         counts = f"{row['extrapolates']}/{row['solved']}"
         rows.append((Cell(row["name"]), Cell(counts), *(_cell(row, name) for name in _COLUMNS)))
     longest = max(runs.columns[runs.columns.str.endswith("x")], key=lambda name: float(name[:-1]))
-    threshold = study.spec.extrapolation.threshold
+    threshold = spec.extrapolation.threshold
     caption = (
         f"Every seed is trained at every {label}. *runs*: of the runs that solve the training "
         f"lengths at any {label}, those that extrapolate, with an exact match of at least "

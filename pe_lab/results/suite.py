@@ -46,12 +46,12 @@ class SuiteProtocol:
     """The settings that all rows of a table share.
 
     Attributes:
-      studies: names of the studies that may have rows.
+      study: name of the studies that may have rows.
       configs: of a run with any encoding and seed, as plain values, by the label of its task.
       seeds: runs with smaller seeds are kept.
     """
 
-    studies: tuple[str, ...]
+    study: str
     configs: Mapping[str, JsonObject]
     seeds: int
 
@@ -101,7 +101,7 @@ def merged(folders: Sequence[Path], protocol: SuiteProtocol) -> MergedStudies:
             cases = study.cases_of(variant)
             cases = cases[cases["seed"] < protocol.seeds]
             run_ids = set(cases["run_id"])
-            reason = _reason_to_leave_out(study, task, cases, protocol)
+            reason = reason_to_leave_out(study, task, cases, protocol)
             if not reason and name in runs_of:
                 if run_ids <= runs_of[name]:
                     continue
@@ -156,11 +156,12 @@ def _united(parts: Sequence[Study], missing: int) -> Study:
     )
 
 
-def _reason_to_leave_out(
+def reason_to_leave_out(
     study: Study, task: str, cases: pd.DataFrame, protocol: SuiteProtocol
 ) -> str:
-    if study.name not in protocol.studies:
-        return f"its study is {study.name}, and this table is of {protocol.studies[0]}"
+    """Return why the runs of a task have no place in the table; "" if they have one."""
+    if study.name != protocol.study:
+        return f"its study is {study.name}, and this table is of {protocol.study}"
     if cases.empty:
         return ""
     config = cases["config"].iloc[0]
@@ -195,7 +196,7 @@ def page_of_study(folder: Path) -> str:
     first = study.cases.drop_duplicates("task")
     configs = dict(zip(first["task"], first["config"], strict=True))
     num_seeds = int(study.variants["runs"].max())
-    return page([folder], SuiteProtocol((study.name,), configs, num_seeds), "").markdown
+    return page([folder], SuiteProtocol(study.name, configs, num_seeds), "").markdown
 
 
 def page(folders: Sequence[Path], protocol: SuiteProtocol, remark: str) -> Page:

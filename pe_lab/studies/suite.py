@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.runs import grid
-from pe_lab.studies import base
+from pe_lab.studies import base, suite_grid
 
 # The published rows, as docs/build/suite_rows.py shortens them.
 ROWS = Path(__file__).parent / "suite_rows"
+GRID_SCORES = Path(__file__).parent / "suite_grid.csv"  # of the published runs of suite_grid
 ENCODINGS = ("nope", "sinusoidal", "shaw", "t5_bias", "alibi", "kerple", "rope")
-RATES, QUICK_RATES = (1e-3, 3e-3, 1e-2), (3e-3, 1e-2)
+RATES = (1e-3, 3e-3, 1e-2)
 TASKS = {  # with the longest example of training, in the task's unit, and the steps
     "copy": (dict(name="copy", num_symbols=96), 16, 3750),
     "copy repeated": (dict(name="copy", num_symbols=8, distinct=False), 16, 3500),
@@ -37,12 +38,15 @@ def row_folders():
 
 @dataclass(frozen=True)
 class Form:
-    """A form of the suite: the name of its studies, its tasks, seeds and tuning."""
+    """A form of the suite: the name of its studies, its tasks, seeds and tuning.
+
+    Without tuning, every seed trains at every learning rate, as in suite_grid.
+    """
 
     name: str
     tasks: tuple[str, ...]
     seeds: int
-    tune: dict[str, Any]
+    tune: dict[str, Any] | None
     smoke: bool = False
     remark: str = ""  # before its tables
 
@@ -51,11 +55,11 @@ tune = dict(axes={"train.learning_rate": RATES}, seeds=2)
 FULL = Form("suite", tuple(TASKS), 10, tune)
 QUICK = Form(
     "suite_quick",
-    ("copy", "sort", "flip_flop"),
-    3,
-    dict(axes={"train.learning_rate": QUICK_RATES}, seeds=1),
-    remark="Quick rows: three tasks, three seeds, and one of two learning rates, which one seed "
-    "chose. Published rows are shown with their first three seeds. Nothing is ranked.",
+    ("copy",),
+    4,
+    tune=None,
+    remark="Copying with four seeds. Published rows are those of suite_grid:copying, with their "
+    "first four seeds.",
 )
 SMOKE = Form(
     "suite_smoke", ("copy",), 3, dict(tune, seeds=1), smoke=True, remark="Smoke rows: no results."
@@ -88,8 +92,10 @@ def cost_config():
 
 def points(encodings, form=FULL, names=None):
     """The points of encodings: each task under its name alone, with its lengths and steps."""
-    tasks = {name: TASKS[name] for name in names or form.tasks}
-    return points_of(encodings, tasks, form)
+    names = names or form.tasks
+    if form.tune is None:
+        return suite_grid.points({"model.encodings": encodings}, names, range(form.seeds))
+    return points_of(encodings, {name: TASKS[name] for name in names}, form)
 
 
 def points_of(encodings, tasks, form):
@@ -116,6 +122,12 @@ def sweep(smoke=False):
     if smoke:
         return points([(dict(name="nope"),)], SMOKE)
     return points([(dict(name=name),) for name in ENCODINGS])
+
+
+def analysis_of(form):
+    """The analysis of rows. Contrasts name encodings of the published table."""
+    whole = suite_grid.analysis() if form.tune is None else analysis()
+    return {key: value for key, value in whole.items() if key != "contrasts"}
 
 
 def analysis():

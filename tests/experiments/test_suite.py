@@ -12,6 +12,7 @@ import pytest
 from docs.build import suite_rows
 from experiments import publish
 from pe_lab import cli
+from pe_lab.results import suite_grid
 from pe_lab.runs import records
 from pe_lab.runs.labels import parse_several
 from pe_lab.studies import suite
@@ -168,6 +169,24 @@ def test_the_command_itself_takes_no_accelerator(tmp_path):
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "3 runs in 1 run group" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["rope", "fox"])
+def test_quick_runs_are_those_of_the_published_grid(encoding):
+    published = set(suite_grid.read_scores(suite.GRID_SCORES)["run_id"])
+    ids = {run.run_id for run in runs(dict(name=encoding), form=suite.QUICK)}
+    assert len(ids) == 4 * 4  # learning rates, seeds
+    assert ids <= published
+
+
+@pytest.mark.slow
+def test_a_quick_row_that_is_published_is_not_trained_and_is_in_the_table(tmp_path):
+    done = call("suite", "rope", "--quick", f"--results={tmp_path}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("rope: its row is published, so nothing is trained.\n")
+    assert "\n| rope " in done.stdout
+    assert "\n| rope · randomized † ‡ " in done.stdout
 
 
 def test_two_forms_at_once_are_refused():

@@ -67,8 +67,8 @@ def settings(task, steps=100):
     return SETTINGS | {"task": {"name": task}, "train": train}
 
 
-def protocol(tasks=TASKS, seeds=10, studies=("suite",)):
-    return suite.SuiteProtocol(studies, {task: settings(task) for task in tasks}, seeds)
+def protocol(tasks=TASKS, seeds=10):
+    return suite.SuiteProtocol("suite", {task: settings(task) for task in tasks}, seeds)
 
 
 @pytest.fixture
@@ -130,12 +130,9 @@ def test_an_encoding_without_positions_for_a_task_has_a_dash_there_and_no_rank(t
     assert row == ["1.00 [1.00, 1.00]", "–", "10", "1/2", "–", "–"]
 
 
-def test_quick_rows_are_compared_with_the_first_seeds_and_nothing_is_ranked(tmp_path, published):
-    mine = write(
-        tmp_path / "mine", {"mine": {"copy": (0.1, 0.2, 0.9)}}, seeds=3, name="suite_quick"
-    )
-    quick = protocol(["copy"], 3, ("suite_quick", "suite"))
-    merged = suite.merged([published, mine], quick).study
+def test_a_form_with_fewer_seeds_takes_the_first_ones_and_ranks_nothing(tmp_path, published):
+    mine = write(tmp_path / "mine", {"mine": {"copy": (0.1, 0.2, 0.9)}}, seeds=3)
+    merged = suite.merged([published, mine], protocol(["copy"], 3)).study
     assert set(merged.variants["runs"]) == {3}
     table = suite.tables(merged, 3, {})[0]
     assert table.header[1:] == ("copy", "seeds", "solved tasks", "step time")

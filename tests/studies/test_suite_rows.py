@@ -23,6 +23,16 @@ def test_the_shipped_rows_are_not_stale(tmp_path):
 
 
 @pytest.mark.slow
+def test_the_shipped_scores_of_suite_grid_are_not_stale(tmp_path):
+    assert not suite_rows.is_grid_stale(ROOT)
+    shutil.copytree(ROOT / suite_rows.GRID, tmp_path / suite_rows.GRID)
+    shipped = tmp_path / suite_rows.GRID_SCORES
+    shipped.parent.mkdir(parents=True)
+    shipped.write_text((ROOT / suite_rows.GRID_SCORES).read_text().replace("True", "False", 1))
+    assert suite_rows.is_grid_stale(tmp_path)
+
+
+@pytest.mark.slow
 def test_the_shipped_rows_give_the_published_tables_in_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     published = suite_tables.page_of_study(suite_rows.PUBLISHED)

@@ -1,9 +1,10 @@
 """The suite, second protocol: every encoding, every learning rate and every seed on six tasks.
 
-    pe-lab sweep configs/suite_grid.py:pilot  # fixed the form of addition
-    pe-lab sweep configs/suite_grid.py
-    pe-lab sweep configs/suite_grid.py:copying  # its first task alone
-    pe-lab sweep configs/suite_grid.py:smoke  # a small form
+    pe-lab sweep suite_grid:pilot      # fixed the form of addition
+    pe-lab sweep suite_grid
+    pe-lab sweep suite_grid:copying    # its first task alone
+    pe-lab sweep suite_grid:smoke      # a small form
+    pe-lab suite my_package.mine:Mine --quick  # a row of yours on copying
 
 No setting is chosen before training: every encoding trains with four rates and six seeds, so the
 choice of a rate is a part of the analysis and rules of choice can be compared. A decoder with 2
@@ -87,13 +88,16 @@ def sweep(pilot=False, copying=False, smoke=False):
     if smoke:
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(TASKS.items())[:1]}
         return grid.product(_rows()[:2], tasks(steps), {"seed": range(1)})
+    return points(_rows(), ("copy",) if copying else TASKS, range(SEEDS))
+
+
+def points(rows, names, seeds):
+    """The points of rows: every learning rate and seed, one task after the other."""
+    of_tasks = []
     rates = {"train.learning_rate": RATES}
-    if copying:
-        return grid.product(_rows(), tasks({"copy": TASKS["copy"]}), rates, {"seed": range(SEEDS)})
-    points = []
-    for name, task in TASKS.items():  # one task after the other, in this order
-        points += grid.product(_rows(), tasks({name: task}), rates, {"seed": range(SEEDS)})
-    return points
+    for name in names:
+        of_tasks += grid.product(rows, tasks({name: TASKS[name]}), rates, {"seed": seeds})
+    return of_tasks
 
 
 def _rows():
