@@ -46,12 +46,7 @@ def draw(tables: Tables, folder: Path) -> list[Path]:
         [files["paths"]],
         dpi=_DPI,
     )
-    compared = [
-        encodings["multi_sine"],
-        encodings["sinusoidal"],
-        UntrainedEncoding({"name": "learned"}),
-        UntrainedEncoding({"name": "rope"}),
-    ]
+    compared = [encodings["multi_sine"], encodings["sinusoidal"]]
     encoding_pictures.draw_similarities(compared, [files["similarities"]], dpi=_DPI)
     return list(files.values())
 
