@@ -13,10 +13,10 @@ Declared before the runs, each at every rate on its own:
 - `t5_bias` with (num_buckets, max_distance) = (32, 32) against (32, 128);
 - `t5_bias` with a table for each layer against a table that the layers share;
 - Spearman's rank correlation, over the 20 variants, of two numbers: the share of the attention
-  logits at twice the training length that read a parameter or an angle that training never showed,
-  and the area under exact match over log2(length) from 1x to 4x, as the mean over the rates and
-  seeds that solve the task. The expected sign is negative. The interval is a percentile bootstrap
-  over the seeds.
+  logits at twice the training length that read a parameter or an angle that training never showed
+  (an angle of a pair that completes no period within the distances of training), and the area under
+  exact match over log2(length) from 1x to 4x, as the mean over the rates and seeds that solve the
+  task. The expected sign is negative. The interval is a percentile bootstrap over the seeds.
 """
 
 from pe_lab.runs import grid
