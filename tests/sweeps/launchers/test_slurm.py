@@ -35,7 +35,7 @@ if name == "sbatch":
                 os.dup2(output, stream)
             variables = {"SLURM_ARRAY_TASK_ID": str(i), "SLURM_JOB_ID": f"{job}_{i}"}
             environment = {**os.environ, **variables}
-            process = subprocess.Popen(["bash", arguments[0]], env=environment)
+            process = subprocess.Popen(["bash", here / f"job-{job}"], env=environment)
             task.write_text(f"RUNNING 0:0 {process.pid}")
             status = process.wait()
             task.write_text(f"{'FAILED' if status else 'COMPLETED'} {status % 128}:0 0")
