@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pe_lab.metrics.base import Limit, Value
-from pe_lab.results import kaplan_meier, notes, statistics
+from pe_lab.results import kaplan_meier, statistics
 from pe_lab.results.formats import DASH, Cell, bracket, number
 from pe_lab.results.run_rows import value_of
 from pe_lab.results.statistics import Interval
@@ -251,20 +251,6 @@ def _solved(group: Group) -> Cell:
     return Cell(text, count, count=len(statuses))
 
 
-def _finished(group: Group) -> Cell:
-    count = group.rows["status"].count("finished")
-    return Cell(str(count), count, count=count)
-
-
-def _setting(group: Group) -> Cell:
-    """The setting that validation chose, and whether it is at the edge of its axis."""
-    if group.candidates is None:
-        return Cell(DASH)
-    text = next(iter(group.candidates.where("is_chosen")["setting"]), "") or DASH
-    is_edge = group.candidates["is_at_edge"][0]
-    return Cell(f"{text} {notes.EDGE}" if is_edge else text)
-
-
 def _tied(group: Group) -> Cell:
     """The range of a metric's median over the settings that validation does not separate."""
     if group.candidates is None:
@@ -291,7 +277,5 @@ SUMMARIES: dict[str, Callable[[Group], Cell]] = {
     "best": _best,
     "count": _count,
     "solved": _solved,
-    "finished": _finished,
-    "setting": _setting,
     "tied": _tied,
 }

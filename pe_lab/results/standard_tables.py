@@ -116,7 +116,7 @@ def summary(study: Study) -> Table:
     """Exact match at the point of extrapolation, and numbers for the whole curve."""
     point = study.spec.extrapolation.point
     measures = [
-        MetricSpec("every_seed", label="each seed"),
+        MetricSpec("exact_match", point, "seeds", "each seed"),
         MetricSpec("exact_match", point, label="median"),
     ]
     most_seeds = max(_seeds(study), default=0)
@@ -154,7 +154,7 @@ def tuning(study: Study) -> Table:
     cases = study.candidates.merge(labels, on=["variant", "candidate"])
     without_choice = dataclasses.replace(study, candidates=None)
     by_setting = summaries.of_metric(without_choice, cases, metric, columns=["setting"])
-    chosen, tied = of(study, MetricSpec("chosen")), of(study, MetricSpec("tied"))
+    tied = of(study, dataclasses.replace(metric, show="tied"))
     best = of(study, dataclasses.replace(metric, show="best"))
     rows = []
     for variant in study.by_name:
@@ -163,7 +163,7 @@ def tuning(study: Study) -> Table:
         loss = next(iter(of_variant.loc[of_variant["is_chosen"], "loss"]), float("inf"))
         row = [
             name(study, variant),
-            chosen.of(variant),
+            Cell(_setting(study, variant)),
             Cell(number(loss, metrics.BY_NAME["in_distribution_loss"].style), loss),
             tied.of(variant),
             *(by_setting.at((variant,), (setting,)) for setting in settings),
@@ -193,8 +193,12 @@ def budgets(study: Study) -> Table:
     # A study without curves has no first steps.
     first_steps = [metric for metric in _FIRST_STEPS if len(study.rows_of(metric))]
     names += [*first_steps, "flops"]
-    columns = [of(study, MetricSpec(metric)) for metric in ("seeds", *names)]
-    rows = [[Cell(v), *(column.of(v) for column in columns)] for v in study.trained.index]
+    columns = [of(study, MetricSpec(metric)) for metric in names]
+    rows = []
+    for variant in study.trained.index:
+        finished = study.by_name[variant]["finished"]
+        of_variant = [column.of(variant) for column in columns]
+        rows.append([Cell(variant), Cell(str(finished), finished), *of_variant])
     of_table = []
     if study.settings is not None:
         most_settings = study.settings.groupby("variant").size().max()
@@ -207,6 +211,13 @@ def budgets(study: Study) -> Table:
     caption = "Medians over runs. FLOPs are those of unpadded examples."
     header = ["variant", "finished runs", *(metrics.BY_NAME[metric].label for metric in names)]
     return notes.table("Budget of a run", caption, header, rows, of_table)
+
+
+def _setting(study: Study, variant: str) -> str:
+    """Return the setting that validation chose, and whether it is at the edge of its axis."""
+    text = selection.setting(study, variant) or DASH
+    is_at_edge = selection.settings_of(study, variant)["is_at_edge"].any()
+    return f"{text} {notes.EDGE}" if is_at_edge else text
 
 
 def _title(metric: str) -> str:

@@ -1,4 +1,4 @@
-"""Summaries of numbers over runs: a center with its interval, a count, or a setting.
+"""Summaries of numbers over runs: a center with its interval, or a count.
 
     tests = study.numbers.query("metric == 'exact_match' and split == 'test'")
     summary = summarize(tests, rows=["variant"], columns=["length"])
@@ -17,18 +17,17 @@ import pandas as pd
 from pe_lab.metrics.base import LengthMetric
 from pe_lab.results.cells import SUMMARIES, Group, Rows
 from pe_lab.results.formats import Cell
-from pe_lab.results.metrics import BY_NAME, VariantSummary
+from pe_lab.results.metrics import BY_NAME
 from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 
 Key = tuple[Any, ...]  # labels on the dimensions of a row or a column
-_OF_CASES = ("solved", "finished", "setting")  # summaries of runs, without values
-_OF_SETTINGS = ("iqm", "best", "setting", "tied")
+_OF_SETTINGS = ("iqm", "best", "tied")  # summaries that read all settings
 # Columns of numbers, and then of candidates, that cells read.
 _READ = [
     *("variant", "status", "solved", "is_text", "value", "bound"),
-    *("seed", "data_seed", "validation_loss", "place", "candidate", "setting", "compared"),
-    *("all_runs", "is_chosen", "is_tied", "is_at_edge"),
+    *("seed", "data_seed", "validation_loss", "place", "candidate", "compared"),
+    *("all_runs", "is_chosen", "is_tied"),
 ]
 
 
@@ -239,14 +238,6 @@ def point_of(study: Study, metric: MetricSpec) -> MetricPoint | None:
     return extrapolation
 
 
-def read_by(study: Study, name: str) -> str:
-    """Return the metric whose numbers a metric summarizes."""
-    entry = BY_NAME[name]
-    if not isinstance(entry, VariantSummary):
-        return name
-    return study.headline if entry.show == "tied" else "exact_match"
-
-
 def of_metric(
     study: Study,
     cases: pd.DataFrame,
@@ -261,22 +252,20 @@ def of_metric(
     """
     entry = BY_NAME[metric.name]
     show = entry.show or metric.show
-    name = read_by(study, metric.name)
-    read = BY_NAME[name]
     point = point_of(study, metric) or metric.point
-    values = cases if show in _OF_CASES else values_at(study, cases, name, point)
+    # The count of solved runs reads a column of the cases.
+    values = cases if show == "solved" else values_at(study, cases, metric.name, point)
     candidates = None
     if study.candidates is not None and show in _OF_SETTINGS:
         candidates = _candidates(study, cases, [*rows, *columns])
-        if show != "setting":
-            candidates = values_at(study, candidates, name, point)
+        candidates = values_at(study, candidates, metric.name, point)
     return summarize(
         values,
         rows,
         columns,
         show,
-        style=read.style,
-        lower_is_better=read.lower_is_better,
+        style=entry.style,
+        lower_is_better=entry.lower_is_better,
         candidates=candidates,
     )
 

@@ -47,11 +47,6 @@ def check_metric(where: str, table: TableSpec, metric: MetricSpec) -> None:
             f"{where}: the offset of {name} is stated twice, in the metric and by 'offset' in "
             f"{places} or only."
         )
-    if entry.by_length and by_offset and not point.has_length and not by_length:
-        raise UserError(
-            f"{where}: {name} at each offset needs a length: put 'length' in {places}, or state "
-            f"one {example}."
-        )
 
 
 def at_only_offset(where: str, table: TableSpec) -> TableSpec:

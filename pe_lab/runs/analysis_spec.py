@@ -103,9 +103,9 @@ class MetricPoint:
 class MetricSpec:
     """One metric of a table, the point where it is read, and its summary over seeds."""
 
-    name: str  # a file of pe_lab/metrics, or a count (results/metrics.py)
+    name: str  # a file of pe_lab/metrics
     point: MetricPoint = MetricPoint()
-    show: str = "median"  # one of SUMMARIES
+    show: str = "median"  # one of SUMMARIES; "tied" in the table of the choice of settings
     label: str = ""  # heading of its column; "" for one made from the name
 
 

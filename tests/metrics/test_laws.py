@@ -113,8 +113,7 @@ def test_the_corrected_accuracy_by_hand(accuracy, chance_level, expected):
 def test_analysis_specs_know_every_metric_that_is_a_number():
     lists = {metric.name for metric in MEASURED if metric.is_list}
     assert "first_error" in lists
-    counts = {summary.name for summary in metrics.SUMMARIES}
-    assert set(metrics.BY_NAME) == (set(BY_NAME) - lists) | counts
+    assert set(metrics.BY_NAME) == set(BY_NAME) - lists
 
 
 def test_tables_read_all_metrics_without_jax():

@@ -148,7 +148,7 @@ def test_the_sign_of_positions_that_training_showed_stands_at_their_place_alone(
         ("trained_length", "0.50"),
         ("retention", "1.00‡"),
         ("extrapolates", "0/1 [0.00, 0.79]‡"),
-        (dict(name="every_seed", length=16), "0.50"),
+        (dict(name="exact_match", length=16, show="seeds"), "0.50"),
         (dict(name="exact_match", lengths=(5, 8)), "0.50‡"),
         (dict(name="exact_match", lengths=(5, 99)), "0.50"),
         ("solved", "1/1"),

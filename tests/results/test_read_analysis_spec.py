@@ -103,10 +103,6 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
             r"the length of .* is stated twice",
         ),
         (
-            {"tables": ({"metric": {"name": "every_seed", "at": 2}},)},
-            r"the length of .* is stated twice",
-        ),
-        (
             {"tables": ({"metric": "auc"},)},
             r"auc is the same at every length: 'length', the default of columns, cannot be in rows",
         ),
@@ -127,8 +123,8 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
             r"steps is the same at every offset",
         ),
         (
-            {"tables": ({"metric": "tied", "columns": "offset"},)},
-            r"tied at each offset needs a length",
+            {"tables": ({"metric": "exact_match", "columns": "offset"},)},
+            r"exact_match has a value at each length",
         ),
         (
             {"tables": ({"measures": (AT_TWO,), "only": {"length": "8"}},)},

@@ -344,7 +344,6 @@ def test_a_large_study_with_all_that_may_go_wrong_has_no_nan_in_any_table(tmp_pa
                     "auc",
                     "L90",
                     "retention",
-                    "tied",
                     {"name": "exact_match", "at": 3, "show": "best"},
                 ]
             }
