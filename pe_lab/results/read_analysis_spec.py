@@ -157,7 +157,7 @@ def _table(where: str, values: object) -> TableSpec:
     )
     for metric in table.metrics:
         table_checks.check_metric(where, table, metric)
-    return table_checks.at_only_offset(where, table)
+    return table
 
 
 def _literature(values: object) -> Literature:

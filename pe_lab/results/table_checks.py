@@ -1,7 +1,5 @@
 """Checks of a table of an analysis spec: length and offset of its metrics are stated once."""
 
-import dataclasses
-
 from pe_lab.results import metrics
 from pe_lab.runs.analysis_spec import MetricSpec, TableSpec
 from pe_lab.runs.errors import UserError
@@ -37,41 +35,14 @@ def check_metric(where: str, table: TableSpec, metric: MetricSpec) -> None:
             f"{where}: {name} has a value at each length: put 'length' in {places}, or state one "
             f"{example}."
         )
-    if "length" in table.only and not by_length:
-        raise UserError(
-            f"{where}: 'length' in only selects from the lengths in {places}; the length of a "
-            f"metric is part of the metric: length=8."
-        )
-    if point.offset and (by_offset or "offset" in table.only):
+    for dimension in ("length", "offset"):
+        if dimension in table.only and dimension not in table.dimensions:
+            raise UserError(
+                f"{where}: {dimension!r} in only selects from the {dimension}s in {places}; the "
+                f"{dimension} of a metric is part of the metric: {dimension}=8."
+            )
+    if point.offset and by_offset:
         raise UserError(
             f"{where}: the offset of {name} is stated twice, in the metric and by 'offset' in "
-            f"{places} or only."
+            f"{places}."
         )
-
-
-def at_only_offset(where: str, table: TableSpec) -> TableSpec:
-    """Return the table with the offset in `only` moved into its metrics.
-
-    A table with a dimension for offsets keeps it, because there `only` selects from several.
-    """
-    if "offset" not in table.only or "offset" in table.dimensions:
-        return table
-    labels = table.only["offset"]
-    if len(labels) != 1 or not labels[0].isdecimal():
-        raise UserError(
-            f"{where}: only takes one offset unless 'offset' is in rows, columns or each, got "
-            f"{labels!r}."
-        )
-    offset = int(labels[0])
-    only = {axis: labels for axis, labels in table.only.items() if axis != "offset"}
-    measures = tuple(_at_offset(metric, offset) for metric in table.measures)
-    metric = _at_offset(table.metric, offset)
-    return dataclasses.replace(table, only=only, metric=metric, measures=measures)
-
-
-def _at_offset(metric: MetricSpec, offset: int) -> MetricSpec:
-    # A metric that is the same at every offset takes none.
-    if not metrics.BY_NAME[metric.name].by_offset:
-        return metric
-    point = dataclasses.replace(metric.point, offset=offset)
-    return dataclasses.replace(metric, point=point)

@@ -17,7 +17,7 @@ from pe_lab.results import signs, summary, variant_names
 from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.study import EVALUATED_WITH, Study
 from pe_lab.results.summary import Key, groups
-from pe_lab.runs.analysis_spec import AS_TRAINED, SEPARATOR, MetricPoint, MetricSpec, TableSpec
+from pe_lab.runs.analysis_spec import AS_TRAINED, SEPARATOR, MetricSpec, TableSpec
 from pe_lab.runs.errors import UserError
 
 
@@ -105,20 +105,16 @@ def _by_point(
     spec: TableSpec, metric: MetricSpec, points: pd.DataFrame
 ) -> list[tuple[MetricSpec, pd.DataFrame]]:
     """Return the metric at each length and offset of a table, with the points there."""
-    dimensions = (*spec.dimensions, *spec.only)
-    stated = [dimension for dimension in ("length", "offset") if dimension in dimensions]
+    stated = [dimension for dimension in ("length", "offset") if dimension in spec.dimensions]
     parts = []
     for key, part in groups(points, stated).items():
         values = dict(zip(stated, key, strict=True))
+        point = metric.point
         if "length" in values:
-            point = MetricPoint(length=int(values["length"]), offset=int(part["offset"].iloc[0]))
-            metric_at = dataclasses.replace(metric, point=point)
-        elif "offset" in values:
-            point = dataclasses.replace(metric.point, offset=int(values["offset"]))
-            metric_at = dataclasses.replace(metric, point=point)
-        else:
-            metric_at = metric
-        parts.append((metric_at, part))
+            point = dataclasses.replace(point, length=int(values["length"]))
+        if "offset" in values:
+            point = dataclasses.replace(point, offset=int(values["offset"]))
+        parts.append((dataclasses.replace(metric, point=point), part))
     return parts
 
 

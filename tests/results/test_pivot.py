@@ -93,21 +93,17 @@ def test_one_table_an_offset(grid):
     ]
 
 
-def test_a_table_of_the_only_offset_shows_that_offset_and_says_so(grid):
-    only = dict(task="copy", positions="plain", offset="5")
-    by_length = made(grid, rows="model.encodings", columns="length", only=only)
-    assert by_length == {
-        "Exact match positions shifted by 5 by encodings and length": [
-            ["encodings", "→8"],
-            ["rope", "0.05"],
-            ["nope", "0.10*"],
-        ]
-    }
-    at = dict(name="exact_match", at=2)
-    (rows,) = made(grid, rows="model.encodings", measures=(at,), only=only).values()
-    assert rows[:2] == [
-        ["encodings", "exact match at 2× the training length, positions shifted by 5"],
-        ["rope", "0.05"],
+def test_the_offset_of_a_metric_holds_at_each_length_and_the_heading_says_so(grid):
+    asked = dict(title="T", only={"task": "copy", "positions": "plain", "model.encodings": "rope"})
+    at_five = dict(name="exact_match", offset=5)
+    assert made(grid, **asked, columns="length", metric=at_five)["T"] == [
+        ["variant", "→8"],
+        ["rope · copy · plain", "0.05"],
+    ]
+    assert made(grid, **asked, rows="length", measures=(at_five,))["T"] == [
+        ["length", "exact match positions shifted by 5"],
+        ["4", "–"],
+        ["8", "0.05"],
     ]
 
 

@@ -156,11 +156,12 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
                     },
                 )
             },
-            r"the offset of auc is stated twice",
+            r"'offset' in only selects from the offsets in rows, columns or each; the offset of a "
+            r"metric is part of the metric: offset=8\.$",
         ),
         (
             {"tables": ({"only": {"offset": ("0", "8")}},)},
-            r"only takes one offset unless 'offset' is in rows, .*, got \('0', '8'\)",
+            r"'offset' in only selects from the offsets in rows",
         ),
         (
             {"tables": ({"metric": {"name": "L90", "show": "mean"}, "columns": ()},)},
@@ -190,22 +191,6 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
 def test_a_wrong_spec_is_refused_with_what_would_be_right(data, words):
     with pytest.raises(UserError, match=words):
         from_dict(data)
-
-
-def test_a_single_offset_in_only_moves_into_the_metrics():
-    only = {"only": {"offset": "8", "positions": "shifted"}}
-    by_length, measures = from_dict(
-        {"tables": (only, only | {"measures": (AT_TWO, "auc", "extrapolates")})}
-    ).tables
-    assert (by_length.metric.point, by_length.only) == (
-        MetricPoint(offset=8),
-        {"positions": ("shifted",)},
-    )
-    assert [m.point for m in measures.measures] == [
-        MetricPoint(at=2.0, offset=8),
-        MetricPoint(offset=8),
-        MetricPoint(),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -286,7 +271,7 @@ def test_names_labels_and_overrides_of_the_sweep_are_known():
                     "evaluated with": ("as trained", "YaRN"),
                 }
             },
-            {"rows": ("variant", "offset"), "only": {"length": "1024", "offset": "512"}},
+            {"rows": ("variant", "offset"), "only": {"offset": "512"}},
         ),
     }
     check_analysis_spec.check(from_dict(asked), POINTS, {"YaRN": {}})
