@@ -60,7 +60,7 @@ class RunRows:
         point = dict(run="i", split="w", length="i", offset="i", evaluation="i")
         self._numbers = Columns(**point, metric="w", value="d", bound="w", reason="w")
         self._curves = Columns(run="i", step="i", split="w", length="i", metric="w", value="d")
-        self._chance = Columns(run="i", task_label="w", length="i", metric="w", value="d")
+        self._chance = Columns(run="i", length="i", metric="w", value="d")
         self._attributes: list[tuple[Any, ...]] = []
 
     def add(self, record: Record) -> None:
@@ -156,10 +156,9 @@ class RunRows:
             for length, value in curve_point["exact_match"].items():
                 curve.append((run, step, "validation", int(length), "exact_match", value))
         self._curves.add(curve)
-        task = self._runs[run]["task_label"]
         levels = record["chance_levels"]
         for metric in ("exact_match", "token_accuracy"):
-            self._chance.add([(run, task, of["length"], metric, of[metric]) for of in levels])
+            self._chance.add([(run, of["length"], metric, of[metric]) for of in levels])
 
     def _facts(self, run: int, measured: MeasuredRun, *, is_text: bool) -> dict[str, Any]:
         """Return the columns of a run that no metric has."""

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from pe_lab.metrics.auc import AREA_TO
 from pe_lab.results import (
-    chance,
     compare,
     declared_tables,
     metrics,
@@ -243,14 +242,15 @@ def _beyond_training(study: Study, variant: str, length: int, cell: Cell) -> Cel
 
 def _chance_levels(study: Study, metric: str, num_counts: int) -> list[list[Cell]]:
     rows = []
-    levels, tasks = chance.levels(study), chance.tasks(study)
-    for task, short_label in tasks.items():
+    levels = study.chance_levels.set_index(["task", "metric", "length"])["value"].to_dict()
+    tasks = study.finished["task"].unique()
+    for task in tasks:
         text = "chance level"
         if len(tasks) > 1:
-            text += f" of {short_label}"
+            text += f" of {task}"
         row = [Cell(f"{text} (sees no prompt)"), *[Cell()] * num_counts]
         for length in study.lengths:
-            level = levels.get((task, length, metric))
+            level = levels.get((task, metric, length))
             row.append(Cell(number(level), level))
         rows.append(row)
     return rows

@@ -143,18 +143,23 @@ class Study:
 
     @cached_property
     def chance_levels(self) -> pd.DataFrame:
-        """The chance levels of the tasks: task, length, metric and value.
+        """The chance levels of the tasks: task, metric, length and value.
 
-        A predictor that does not see the prompt reaches the chance level.
+        A predictor that does not see the prompt reaches the chance level. The value is the highest
+        one of the finished runs of the task.
         """
-        tasks = self.runs.assign(run=self._trained["run"])[["run", "task"]]
-        levels = tasks.merge(self.measured_chance, on="run").drop(columns=["run", "task_label"])
-        # The record of every run has the levels of its task.
-        return levels.drop_duplicates(ignore_index=True)
+        levels = self.finished[["run", "task"]].merge(self.measured_chance, on="run")
+        groups = levels.groupby(["task", "metric", "length"], sort=False, observed=True)
+        return groups["value"].max().reset_index()
 
     @property
     def _trained(self) -> pd.DataFrame:
         return self.cases[self.cases["evaluation"] == 0]
+
+    @property
+    def finished(self) -> pd.DataFrame:
+        """The cases of finished runs as trained."""
+        return self._trained[self._trained["status"] == "finished"]
 
     def _with_labels(self, first: list[str], last: list[str]) -> pd.DataFrame:
         axes = [axis for axis in self.axes if axis not in last]
@@ -255,21 +260,19 @@ class Study:
     @property
     def _trained_points(self) -> pd.DataFrame:
         """The points of the tests of all evaluations of the runs as trained."""
-        runs = self._trained.loc[self._trained["status"] == "finished", "run"].unique()
-        is_test = (self.measured["split"] == "test") & self.measured["run"].isin(runs)
+        is_test = self.measured["split"] == "test"
+        is_test &= self.measured["run"].isin(self.finished["run"])
         return self.measured[is_test]
 
     @cached_property
     def max_lengths(self) -> list[int]:
         """The training lengths."""
-        finished = self._trained[self._trained["status"] == "finished"]
-        return sorted(finished["max_length"].unique().tolist())
+        return sorted(self.finished["max_length"].unique().tolist())
 
     @cached_property
     def length_name(self) -> str:
         """The unit of lengths, such as symbols."""
-        finished = self._trained[self._trained["status"] == "finished"]
-        return " or ".join(sorted(finished["length_name"].unique()))
+        return " or ".join(sorted(self.finished["length_name"].unique()))
 
     @cached_property
     def has_text(self) -> bool:

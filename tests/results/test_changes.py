@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from pe_lab.results import chance, frame, tables
+from pe_lab.results import frame, tables
 from pe_lab.runs import record_rows, validation
 from tests.results.fake_study import point, record, values, write_study
 
@@ -96,7 +96,7 @@ def test_a_change_does_not_affect_what_is_solved(tmp_path):
 
 def test_runs_are_counted_once_however_they_were_evaluated(found):
     assert [*found.runs["run_id"].unique()] == ["r0", "r1", "a0"]
-    assert (found.missing, found.lengths, found.offsets, [*chance.levels(found).values()]) == (
+    assert (found.missing, found.lengths, found.offsets, [*found.chance_levels["value"]]) == (
         0,
         [4, 8, 16],
         [0],

@@ -5,11 +5,12 @@ import math
 import pandas as pd
 import pytest
 
-from pe_lab.results import frame, variant_names
+from pe_lab.results import frame, selection, variant_names
 from pe_lab.results.summary import summarize
 from pe_lab.runs import record_rows, records
 from pe_lab.runs.errors import UserError
 from tests.results import fake_study
+from tests.results.fake_study import point, record, write_study
 from tests.results.test_selection import RATE, tuned
 
 
@@ -132,12 +133,28 @@ def test_a_curve_is_a_frame_of_steps(tmp_path):
     assert curves.length.isna().tolist() == [False, True, False]
 
 
-def test_chance_levels_are_those_of_each_task(tmp_path):
+def test_the_chance_level_of_a_task_is_the_highest_of_its_runs_at_each_length(tmp_path):
     levels = frame.read(fake_study.two_variants(tmp_path)).chance_levels
-    exact = levels[levels.metric == "exact_match"]
-    assert set(zip(exact.task, exact.length, exact.value, strict=True)) == {
-        *(("copy", 4, 0.1), ("copy", 8, 0.0), ("copy", 4, 0.2)),
-    }
+    assert levels.values.tolist() == [
+        ["copy", "exact_match", 4, 0.2],
+        ["copy", "exact_match", 8, 0.0],
+        ["copy", "token_accuracy", 4, 0.5],
+        ["copy", "token_accuracy", 8, 0.5],
+    ]
+
+
+def test_a_task_keeps_its_chance_level_when_validation_has_chosen_a_setting(tmp_path):
+    entries = []
+    for task, chance_level in (("copy", 0.1), ("parity", 0.5)):
+        for rate, loss in (("1", 0.2), ("2", 0.1)):
+            made = record(task + rate, test={4: 1.0}, chance_levels={4: chance_level}, task=task)
+            row = record_rows.row("validation", 4, 0, "negative_log_likelihood", loss, 100)
+            made["rows"].append(row)
+            entries.append((point("rope", 0, task=task, **{RATE: rate}), made))
+    folder = write_study(tmp_path, *entries, analysis={"tuned": [RATE]})
+    levels = selection.choose(frame.read(folder)).chance_levels
+    exact = levels[levels["metric"] == "exact_match"]
+    assert exact[["task", "value"]].values.tolist() == [["copy", 0.1], ["parity", 0.5]]
 
 
 def test_variants_are_named_by_the_axes_that_vary():

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.results import chance, frame
+from pe_lab.results import frame
 from pe_lab.runs import records, validation
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, two_variants, values, write_study
@@ -80,15 +80,6 @@ def test_a_target_length_that_one_run_knows_marks_the_variant(tmp_path):
         write_study(tmp_path, *runs, (point("alibi", 0), record("a", test={4: 1.0})))
     )
     assert list(found.variants["reveals_target_length"]) == [True, False]
-
-
-def test_the_chance_level_of_a_task_is_the_highest_of_its_runs_at_each_length(tmp_path):
-    levels = chance.levels(frame.read(two_variants(tmp_path)))
-    of_lengths = {(n, metric): level for (_, n, metric), level in levels.items()}
-    assert of_lengths[4, "exact_match"] == 0.2
-    assert of_lengths[8, "exact_match"] == 0.0
-    assert of_lengths[4, "token_accuracy"] == 0.5
-    assert {n for n, _ in of_lengths} == {4, 8}
 
 
 @pytest.mark.parametrize(

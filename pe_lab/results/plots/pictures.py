@@ -146,12 +146,11 @@ def _metric(data: Plotted) -> str:
 
 
 def _chance(data: Plotted, names: Sequence[str]) -> pd.DataFrame:
-    """Return the chance levels of the tasks of some variants: the highest at each length."""
+    """Return the chance levels of the tasks of some variants by length."""
     levels = data.study.chance_levels
     tasks = data.study.variants.loc[list(names), "task_name"]
     is_shown = levels["task"].isin(tasks) & (levels["metric"] == data.study.headline)
-    by_length = levels[is_shown].groupby(["task", "length"], sort=False, observed=True)
-    return by_length["value"].max().reset_index().sort_values("length")
+    return levels[is_shown].sort_values("length")
 
 
 def _finish(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pe_lab.metrics.base import LengthMetric
-from pe_lab.results import chance, comparable, compare, metrics, selection, statistics, summary
+from pe_lab.results import comparable, compare, metrics, selection, statistics, summary
 from pe_lab.results.compare import Counts
 from pe_lab.results.notes import EDGE, SEEN
 from pe_lab.results.plots import plotted as plotted_study
@@ -169,13 +169,10 @@ def _labels(study: Study) -> list[str]:
 
 def _chance(study: Study) -> dict[str, list[float | None]]:
     """Return the chance level of exact match at each length, by task."""
-    first = study.cases.drop_duplicates("task")
-    task_labels = dict(zip(first["task"], first["task_label"], strict=True))
-    levels = chance.levels(study)
+    levels = study.chance_levels.set_index(["task", "metric", "length"])["value"].to_dict()
     by_task = {}
-    for task in dict.fromkeys(study.variants["task_name"]):
-        points = [(task_labels.get(task, ""), n, "exact_match") for n in study.lengths]
-        by_task[task] = [levels.get(point) for point in points]
+    for task in study.variants["task_name"].unique():
+        by_task[task] = [levels.get((task, "exact_match", n)) for n in study.lengths]
     return by_task
 
 
