@@ -133,26 +133,25 @@ def described(variants: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
     max_length, max_position and reveals_target_length; task_name, length_name; and the columns of
     `run_rows.INPUT`.
     """
-    variants = variants.copy()
-    groups = cases.groupby("variant", sort=False)
-    finished = cases[cases["status"] == "finished"].groupby("variant", sort=False)
-    columns = {
-        "runs": groups.size(),
-        **{
-            status: (cases["status"] == status).groupby(cases["variant"]).sum()
-            for status in _OF_RUNS
-        },
-        "solved": groups["solved"].sum(),
-        "has_text": finished["is_text"].any(),
-        "max_length": finished["max_length"].max(),
-        "max_position": finished["max_position"].max(),
-        "reveals_target_length": finished["reveals_target_length"].any(),
-        "is_contiguous": finished["is_contiguous"].all(),
-        "task_name": groups["task"].first(),
-        "length_name": finished["length_name"].first(),
-    }
-    for name, column in columns.items():
-        variants[name] = column.reindex(variants.index)
+    of_status = pd.crosstab(cases["variant"], cases["status"])
+    of_runs = cases.groupby("variant").agg(
+        runs=("run", "size"),
+        solved=("solved", "sum"),
+        task_name=("task", "first"),
+    )
+    finished = cases[cases["status"] == "finished"]
+    of_finished = finished.groupby("variant").agg(
+        has_text=("is_text", "any"),
+        max_length=("max_length", "max"),
+        max_position=("max_position", "max"),
+        reveals_target_length=("reveals_target_length", "any"),
+        is_contiguous=("is_contiguous", "all"),
+        length_name=("length_name", "first"),
+    )
+    first = finished.drop_duplicates("variant").set_index("variant")[run_rows.INPUT]
+    columns = [of_runs, of_status.reindex(columns=_OF_RUNS), of_finished, first]
+    variants = variants.assign(**pd.concat(columns, axis="columns").reindex(variants.index))
+    # A variant may have no run, or none that finished.
     counts = ["runs", *_OF_RUNS, "solved", "max_length"]
     variants[counts] = variants[counts].fillna(0).astype(int)
     flags = ["has_text", "reveals_target_length", "is_contiguous"]
@@ -161,7 +160,4 @@ def described(variants: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
     variants[words] = variants[words].fillna("")
     # A text has nothing to solve.
     variants["is_unsolved"] = (variants["solved"] == 0) & ~variants["has_text"]
-    first = cases[cases["status"] == "finished"].drop_duplicates("variant").set_index("variant")
-    for name in run_rows.INPUT:
-        variants[name] = first[name].reindex(variants.index)
     return variants

@@ -35,7 +35,7 @@ class Reached:
     high: Float[np.ndarray, "n"]
 
 
-@functools.lru_cache(maxsize=64)  # the median, its interval and the plot read the same estimate
+@functools.lru_cache(maxsize=64)  # the median and its interval read the same estimate
 def reached(times: tuple[FirstStep, ...]) -> Reached:
     """Return the estimate for the runs of a variant, of which there is at least one."""
     from scipy import stats  # slow to import

@@ -10,7 +10,7 @@ and tables show how much that matters.
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -21,7 +21,6 @@ from pe_lab.runs.analysis_spec import SEPARATOR
 
 Seed = tuple[int, int]  # of the weights and of the data
 Row = dict[str, Any]  # a case
-Rule = Callable[[Sequence[Row]], float]
 
 
 def mean_loss(cases: Sequence[Row]) -> float:
@@ -31,12 +30,11 @@ def mean_loss(cases: Sequence[Row]) -> float:
     return sum(losses) / len(losses) if losses else math.inf
 
 
-def choose(study: Study, axes: Sequence[str] | None = None, rule: Rule = mean_loss) -> Study:
+def choose(study: Study, axes: Sequence[str] | None = None) -> Study:
     """Return the study with one variant for all that differ in tuned axes only.
 
     Args:
       axes: None: the tuned axes of the analysis spec.
-      rule: of the cases of a setting; the least number is chosen.
     """
     tuned = study.spec.tuned if axes is None else axes
     if not tuned or study.settings is not None:
@@ -59,7 +57,7 @@ def choose(study: Study, axes: Sequence[str] | None = None, rule: Rule = mean_lo
         # Variants as trained come before their overrides, so that `best_of` has their choice.
         if not study.by_name[group[0]]["override"]:
             # Without any loss, a setting with a run that trained comes before one that failed.
-            ranks = [(rule(cases), not _trained(cases)) for cases in compared]
+            ranks = [(mean_loss(cases), not _trained(cases)) for cases in compared]
             best = group[ranks.index(min(ranks))]
             best_of[as_trained] = [study.by_name[best][axis] for axis in tuned]
         else:
@@ -72,16 +70,14 @@ def choose(study: Study, axes: Sequence[str] | None = None, rule: Rule = mean_lo
         names.append(best)
         of_variant = []
         for name, cases in zip(group, compared, strict=True):
-            of_variant.append(_setting(study, name, best, cases, tuned, rule))
+            of_variant.append(_setting(study, name, best, cases, tuned))
             candidates += [(best, name, case["number"]) for case in cases]
         is_at_edge = at_edge(of_variant, tuned)
         settings += [{**row, "is_at_edge": is_at_edge} for row in of_variant]
     return _chosen(study, others, names, settings, candidates)
 
 
-def _setting(
-    study: Study, name: str, best: str, cases: Sequence[Row], tuned: Sequence[str], rule: Rule
-) -> Row:
+def _setting(study: Study, name: str, best: str, cases: Sequence[Row], tuned: Sequence[str]) -> Row:
     labels = [study.by_name[name][axis] for axis in tuned]
     numbers = [_as_number(text) for text in labels]
     return {
@@ -92,7 +88,7 @@ def _setting(
         "setting": SEPARATOR.join(filter(None, labels)),
         **dict(zip(tuned, labels, strict=True)),
         "order": tuple(math.inf if number is None else number for number in numbers),
-        "loss": rule(cases),
+        "loss": mean_loss(cases),
         "solved": sum(case["solved"] for case in cases),
         "runs": len(cases),
     }

@@ -24,13 +24,14 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
+from pe_lab.results import statistics
+
 Scores = Float[np.ndarray, "v c s"]  # variant, setting, seed
 Weights = Float[np.ndarray, "s d"]  # how often each seed counts in each draw
 # How a rule divides its choice among the settings, whose shares sum to 1.
 Shares = Float[np.ndarray, "v c d"]
 
 RESAMPLES = 2000
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,7 @@ def bootstrap(
     # Six seeds have 462 different draws, so that most of the draws occur several times.
     draws, place = np.unique(_draws(num_seeds, seed), axis=1, return_inverse=True)
     values = statistic(draws)[:, place]
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - statistics.CONFIDENCE) / 2
     low, high = np.quantile(values, [tail, 1 - tail], axis=1)
     return low, high
 

@@ -78,11 +78,6 @@ class Summary:
         """Numbers of runs with a value."""
         return self._frame("count")
 
-    @property
-    def signs(self) -> pd.DataFrame:
-        """The signs of the numbers, as tables show them."""
-        return self._frame("signs")
-
 
 def _index(keys: Sequence[Key]) -> pd.Index:
     if any(len(key) > 1 for key in keys):

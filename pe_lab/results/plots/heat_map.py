@@ -1,7 +1,6 @@
 """A map of the numbers of a table, on colors from 0 to 1."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -18,8 +17,6 @@ def heat_map(
     numbers: pd.DataFrame,
     *,
     texts: pd.DataFrame | None = None,
-    order: Sequence[Any] | None = None,
-    labels: Mapping[Any, str] | None = None,
     axes: "Axes | None" = None,
 ) -> "Axes":
     """Draw a frame as a map, and return the axes.
@@ -27,19 +24,16 @@ def heat_map(
     Args:
       numbers: one row for each row of the map, such as `Summary.center`. NaN has no color.
       texts: in the fields; None: the numbers.
-      order: the rows from the top; None: all of them.
-      labels: of rows and columns; None: their names.
       axes: None: new ones.
     """
     if axes is None:
         _, axes = drawing.pyplot().subplots(layout="constrained")
-    rows = list(numbers.index) if order is None else list(order)
-    shades = numbers.loc[rows].astype(float).to_numpy()
+    shades = numbers.astype(float).to_numpy()
     axes.imshow(shades, cmap=_COLOR_MAP, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     axes.grid(visible=False)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    for y, row in enumerate(rows):
+    for y, row in enumerate(numbers.index):
         for x, column in enumerate(numbers.columns):
             shade = shades[y, x]
             is_known = shade == shade  # not NaN
@@ -48,8 +42,6 @@ def heat_map(
                 text = texts.at[row, column]
             color = "black" if not is_known or shade > 0.5 else "white"  # on a light or dark shade
             axes.text(x, y, text, ha="center", va="center", color=color, fontsize=7)
-    names = labels or {}
-    axes.set_yticks(range(len(rows)), [names.get(row, str(row)) for row in rows])
-    heads = [names.get(column, str(column)) for column in numbers.columns]
-    axes.set_xticks(range(len(heads)), heads)
+    axes.set_yticks(range(len(numbers.index)), list(map(str, numbers.index)))
+    axes.set_xticks(range(len(numbers.columns)), list(map(str, numbers.columns)))
     return axes

@@ -1,6 +1,6 @@
 """Shares of runs as dots with Wilson's intervals, one row for each variant."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -18,7 +18,6 @@ def intervals(
     *,
     successes: str = "successes",
     total: str = "total",
-    order: Sequence[str] | None = None,
     labels: Mapping[str, str] | None = None,
     looks: Mapping[str, Style] | None = None,
     axes: "Axes | None" = None,
@@ -28,15 +27,13 @@ def intervals(
     Args:
       data: numbers of runs, with the names of the rows as its index.
       successes, total: the columns of the successful runs and of all runs.
-      order: the rows from the top; None: all of them.
       labels: of the rows; None: their names.
       looks: of the rows; a row without one is gray.
       axes: None: new ones.
     """
     if axes is None:
         _, axes = drawing.pyplot().subplots(layout="constrained")
-    names = list(data.index) if order is None else order
-    for row, name in enumerate(names):
+    for row, name in enumerate(data.index):
         num_successes, num_runs = int(data.at[name, successes]), int(data.at[name, total])
         style = (looks or {}).get(name)
         color = GRAY if style is None else style.color
@@ -51,6 +48,6 @@ def intervals(
     axes.set_xlim(-0.03, 1.2)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.grid(visible=False, axis="y")
-    axes.set_yticks(range(len(names)), [(labels or {}).get(name, name) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)  # the first row at the top
+    axes.set_yticks(range(len(data)), [(labels or {}).get(name, name) for name in data.index])
+    axes.set_ylim(len(data) - 0.5, -0.5)  # the first row at the top
     return axes
