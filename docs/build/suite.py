@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
+from docs.build.suite_rows import COSTS, PUBLISHED
 from pe_lab.results import suite
-
-PUBLISHED = Path("results/published/suite")
 
 
 def lookups(root: Path) -> dict[str, str]:
-    return {"rows": suite.page_of_study(root / PUBLISHED)}
+    return {"rows": suite.page_of_study(root / PUBLISHED, [root / COSTS])}

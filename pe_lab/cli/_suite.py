@@ -110,9 +110,10 @@ def _train(
     analysis = suite.analysis_of(form)
     request = stages.StudyRequest(form.name, values, points, folder, analysis, tune)
     failed = stages.train(request, mode)
-    is_known = label in table_of_suite.step_times([*suite.row_folders(), folder])
+    cost = folder / table_of_suite.COST
+    is_known = label in table_of_suite.step_times([*_published_costs(), cost])
     if failed is not None and form is suite.FULL and not is_known:
-        _measure_cost(label, encodings, folder / table_of_suite.COST)
+        _measure_cost(label, encodings, cost)
     return failed
 
 
@@ -124,6 +125,11 @@ def _published(form: Form) -> set[str]:
     for row in suite.row_folders():
         run_ids |= records.read_all(row).keys()
     return run_ids
+
+
+def _published_costs() -> list[Path]:
+    """Return the files with the step times of the published rows. Some may not exist."""
+    return [row / table_of_suite.COST for row in suite.row_folders()]
 
 
 def _measure_cost(label: str, encodings: Encodings, file: Path) -> None:
@@ -146,7 +152,7 @@ def _show(form: Form, folder: Path) -> None:
         page = suite_grid.page(published, rows, protocol(form), spec, form.remark)
     else:
         rows = rows if form.smoke else [*suite.row_folders(), *rows]
-        page = table_of_suite.page(rows, protocol(form), form.remark)
+        page = table_of_suite.page(rows, protocol(form), form.remark, _published_costs())
     folder.mkdir(parents=True, exist_ok=True)
     markdown, latex = folder / "all_rows.md", folder / "all_rows.tex"
     files.write_text(markdown, f"{page.markdown}\n")

@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from pe_lab.runs.analysis_spec import SEPARATOR
 from pe_lab.runs.record_schema import JsonObject
 
 COST = "cost.json"  # in the folder of an encoding
-PUBLISHED_COSTS = Path("results/published/encoding_costs/costs.json")
 # Settings that all rows share, except for the encodings and the tuned learning rate.
 _COMPARED = ("task", "layout", "positions", "model", "train", "evaluate")
 _FREE = ("model.encodings", "train.learning_rate")
@@ -190,23 +189,30 @@ def tables(merged: Study, seeds: int, costs: Mapping[str, float]) -> list[Table]
     return [_with_summary(merged, first, seeds, costs), *others]
 
 
-def page_of_study(folder: Path) -> str:
+def page_of_study(folder: Path, costs: Sequence[Path] = ()) -> str:
     """Return the tables of one study with the axes of the suite as text."""
     study = selection.choose(frame.read(folder))
     first = study.cases.drop_duplicates("task")
     configs = dict(zip(first["task"], first["config"], strict=True))
     num_seeds = int(study.variants["runs"].max())
-    return page([folder], SuiteProtocol(study.name, configs, num_seeds), "").markdown
+    return page([folder], SuiteProtocol(study.name, configs, num_seeds), "", costs).markdown
 
 
-def page(folders: Sequence[Path], protocol: SuiteProtocol, remark: str) -> Page:
-    """Return the tables of several folders, with a remark before them."""
+def page(
+    folders: Sequence[Path], protocol: SuiteProtocol, remark: str, costs: Sequence[Path] = ()
+) -> Page:
+    """Return the tables of several folders, with a remark before them.
+
+    Args:
+      costs: files of step times. They count before those of the folders.
+    """
     rows = merged(folders, protocol)
     parts = [remark] if remark else []
     parts += rows.left_out
     if rows.study.variants.empty:
         return Page("\n\n".join(parts), "")
-    of_rows = tables(rows.study, protocol.seeds, step_times(folders))
+    times = step_times([*costs, *(folder / COST for folder in folders)])
+    of_rows = tables(rows.study, protocol.seeds, times)
     if rows.study.missing:
         parts.append(f"Runs of these rows without a record: {rows.study.missing}.")
     for table in of_rows:
@@ -220,13 +226,9 @@ def page(folders: Sequence[Path], protocol: SuiteProtocol, remark: str) -> Page:
     return Page("\n\n".join(parts), latex)
 
 
-def step_times(folders: Sequence[Path]) -> dict[str, float]:
-    """Return the time of a step relative to nope, by label.
-
-    Published times count first, then those in files COST of the folders.
-    """
+def step_times(files: Iterable[Path]) -> dict[str, float]:
+    """Return the time of a step relative to nope, by label. The first file with a label counts."""
     times: dict[str, float] = {}
-    files = [PUBLISHED_COSTS, *(folder / COST for folder in folders)]
     for file in files:
         if not file.exists():
             continue

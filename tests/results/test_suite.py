@@ -1,7 +1,5 @@
 """The tables of the standard suite, from the records of several folders."""
 
-import json
-
 import pytest
 
 from pe_lab.results import ranking, suite
@@ -222,9 +220,10 @@ def test_the_tables_of_a_page_are_latex_with_labels_too(published):
     assert r"shaw & 1.00 [1.00, 1.00] & 1.00 [1.00, 1.00] & 10 & 2/2" in latex
 
 
-def test_step_times_are_those_of_the_folders(tmp_path, published):
-    figures = [{"label": "my.module:Mine", "times_first": 1.5}]
-    (published / suite.COST).write_text(json.dumps(figures))
-    times = suite.step_times([published, tmp_path])
-    assert times["my.module:Mine"] == 1.5
-    assert times["nope"] == pytest.approx(1.0, abs=0.05)  # published
+def test_the_first_file_with_a_step_time_counts(tmp_path, published):
+    measured, costs = published / suite.COST, tmp_path / "costs.json"
+    measured.write_text('[{"label": "rope", "times_first": 1.5}]')
+    costs.write_text('[{"label": "rope", "times_first": 1.25}]')
+    assert suite.step_times([costs, measured, tmp_path / "none.json"]) == {"rope": 1.25}
+    assert "| 1.25 " in suite.page([published], protocol(), "", [costs]).markdown
+    assert "| 1.50 " in suite.page([published], protocol(), "").markdown
