@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from pe_lab.results import signs, summary, variant_names
+from pe_lab.results import signs, summary
 from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.study import EVALUATED_WITH, Study
 from pe_lab.results.summary import Key, groups
 from pe_lab.runs.analysis_spec import AS_TRAINED, SEPARATOR, MetricSpec, TableSpec
-from pe_lab.runs.errors import UserError
+from pe_lab.runs.check_analysis_spec import check_cell
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _grid(study: Study, spec: TableSpec, kind: Key, points: pd.DataFrame) -> Tab
     dimensions = (*spec.rows, *spec.columns)
     by_cell = groups(points, dimensions)
     for of_cell in by_cell.values():
-        _check_variants(study, spec, of_cell)
+        check_cell(spec, [study.labels(name) for name in of_cell["variant"].unique()])
     for metric in spec.metrics:
         for at_point, part in _by_point(spec, metric, points):
             of_part, of_runs = _cells(study, spec, at_point, part)
@@ -137,27 +137,6 @@ def _cells(
             cell = dataclasses.replace(cell, text=cell.text + text, signs=text)
         cells[key] = cell
     return cells, result.values
-
-
-def _check_variants(study: Study, spec: TableSpec, points: pd.DataFrame) -> None:
-    """Check that a cell has one variant, or one for each task.
-
-    Raises:
-      UserError: there are more.
-    """
-    names = list(dict.fromkeys(points["variant"]))
-    if len(names) == 1:
-        return
-    labels = [study.labels(name) for name in names]
-    axes = variant_names.axes_of(labels)
-    differ = [axis for axis in axes if variant_names.is_varied(axis, labels)]
-    if differ != ["task"]:
-        free = ", ".join(map(repr, differ)) or "'variant'"
-        table = spec.title or f"rows {title(spec.rows)}"
-        raise UserError(
-            f"analysis(): the table of {table} leaves several variants in one cell: name {free} "
-            f"too, among rows, columns, each or only."
-        )
 
 
 def _points(study: Study, spec: TableSpec) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Check that the names in an analysis spec exist in the sweep."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -67,24 +68,37 @@ def _check_cells(spec: AnalysisSpec, table: TableSpec, points: Sequence[Mapping[
         )
     if "variant" in (*table.dimensions, *table.only):
         return
-    others_of: dict[tuple[str, ...], Mapping[str, str]] = {}
+    cells: dict[tuple[str, ...], list[Mapping[str, str]]] = {}
     for point in points:
         if any(axis in point and point[axis] not in table.only[axis] for axis in table.only):
             continue
-        shown = [axis for axis in table.dimensions if axis in point]
-        others = {
-            axis: label
-            for axis, label in point.items()
-            if axis not in (*shown, *spec.tuned, "task")
-        }
-        first = others_of.setdefault(tuple(point[axis] for axis in shown), others)
-        differing = [axis for axis in others if others[axis] != first.get(axis)]
-        if differing:
-            free = ", ".join(map(repr, differing))
-            raise UserError(
-                f"analysis(): the table of {title} leaves several variants in one cell: name "
-                f"{free} too, among rows, columns, each or only."
-            )
+        cell = tuple(point[axis] for axis in table.dimensions if axis in point)
+        labels = {axis: label for axis, label in point.items() if axis not in spec.tuned}
+        cells.setdefault(cell, []).append(labels)
+    for of_cell in cells.values():
+        check_cell(table, of_cell)
+
+
+def check_cell(table: TableSpec, variants: Sequence[Mapping[str, str]]) -> None:
+    """Check that a cell has one variant, or one for each task.
+
+    Args:
+      variants: the labels by axis of the variants of the cell.
+
+    Raises:
+      UserError: there are more.
+    """
+    differing = []
+    for axis in dict.fromkeys(itertools.chain(*variants)):
+        labels = {variant.get(axis) for variant in variants}
+        if len(labels) > 1 and axis != "task":
+            differing.append(repr(axis))
+    if differing:
+        title = table.title or f"rows {', '.join(table.rows)}"
+        raise UserError(
+            f"analysis(): the table of {title} leaves several variants in one cell: name "
+            f"{', '.join(differing)} too, among rows, columns, each or only."
+        )
 
 
 def _by_axis(points: Iterable[Mapping[str, str]]) -> dict[str, dict[str, None]]:
