@@ -61,17 +61,23 @@ def _section(study: Study, outcomes: Sequence[Outcome]) -> str:
 
 
 def _row(outcome: Outcome) -> list[str]:
-    names = f"a: {outcome.a}" + (f", b: {outcome.b}" if outcome.b else "")
+    claim, comparison = outcome.claim, outcome.comparison
+    names, verdict, difference = f"a: {outcome.a}", f"**{outcome.verdict}**", formats.DASH
+    if comparison is not None:
+        names += f", b: {outcome.b}"
+        difference = formats.difference(comparison.difference, comparison.interval)
+        if comparison.reason:
+            verdict += f": {comparison.reason}"
     return [
-        f"{outcome.text} ({names})",
-        f"**{outcome.verdict}**" + (f": {outcome.reason}" if outcome.reason else ""),
+        f"{claim.text} ({names})",
+        verdict,
         str(outcome.point).removeprefix("at "),
-        _numbers(outcome.theirs),
+        _numbers(claim.figures),
         _numbers(outcome.means),
-        formats.difference(outcome.difference, outcome.interval) if outcome.b else "–",
+        difference,
         " and ".join(map(str, outcome.solved)),
     ]
 
 
 def _numbers(values: Sequence[float | None]) -> str:
-    return " and ".join(map(formats.number, values)) or "–"
+    return " and ".join(map(formats.number, values)) or formats.DASH

@@ -38,12 +38,12 @@ class Comparison:
 
     Attributes:
       a, b: their names.
-      count_p: of Barnard's test of the counts.
-      differences: a - b for each shared seed; `difference` is their mean.
-      p: of the sign-flip test of the differences.
-      correlation: of the values of shared seeds.
+      pairs: the values of a and b for each shared seed.
       improvement: probability that a run of a is better than one of b.
       reason: why they are not compared; "" if they are.
+      count_p: of Barnard's test of the counts.
+      interval: of the mean difference.
+      p: of the sign-flip test of the differences.
       margin: of an equivalence, which has no p; None for a contrast of difference.
       count_holm, holm: count_p and p, adjusted over all contrasts of the spec.
       count_decides, decides: whether some outcome of the seeds brings the adjusted p below LEVEL.
@@ -53,19 +53,41 @@ class Comparison:
     b: str
     metric: MetricSpec
     counts: tuple[Counts, Counts]
-    count_p: float | None
-    differences: tuple[float, ...]
-    difference: float | None
-    interval: Interval | None
-    p: float | None
-    correlation: float | None
+    pairs: tuple[tuple[float, float], ...]
     improvement: float | None
     reason: str = ""
+    count_p: float | None = None
+    interval: Interval | None = None
+    p: float | None = None
     margin: float | None = None
     count_holm: float | None = None
     holm: float | None = None
     count_decides: bool = False
     decides: bool = False
+
+    @property
+    def differences(self) -> tuple[float, ...]:
+        """The values of a - b for each shared seed."""
+        return tuple(a - b for a, b in self.pairs)
+
+    @property
+    def difference(self) -> float | None:
+        """The mean difference; None without a shared seed."""
+        return statistics.mean(self.differences)
+
+    @property
+    def means(self) -> tuple[float | None, ...]:
+        """The means of a and b over the shared seeds."""
+        return tuple(map(statistics.mean, self._sides))
+
+    @property
+    def correlation(self) -> float | None:
+        """The correlation of a and b over the shared seeds."""
+        return statistics.correlation(*self._sides)
+
+    @property
+    def _sides(self) -> tuple[list[float], list[float]]:
+        return [a for a, _ in self.pairs], [b for _, b in self.pairs]
 
 
 def contrasts(study: Study) -> list[Comparison]:
@@ -88,23 +110,25 @@ def contrasts(study: Study) -> list[Comparison]:
 
 def _adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Adjust p values over all contrasts of difference, compared or not."""
-    differences = [comparison for comparison in comparisons if comparison.margin is None]
+    tested = {index: c for index, c in enumerate(comparisons) if c.margin is None}
     # Holm's method adjusts the two kinds of tests separately.
-    count_holms = iter(significance.holm([c.count_p for c in differences]))
-    holms = iter(significance.holm([c.p for c in differences]))
-    counts_decide = iter(significance.can_decide([_smallest_count_p(c) for c in differences]))
-    pairs_decide = iter(significance.can_decide([_smallest_p(c) for c in differences]))
-    adjusted = []
-    for comparison in comparisons:
-        if comparison.margin is None:
-            comparison = dataclasses.replace(
-                comparison,
-                count_holm=next(count_holms),
-                holm=next(holms),
-                count_decides=next(counts_decide),
-                decides=next(pairs_decide),
-            )
-        adjusted.append(comparison)
+    columns = zip(
+        tested,
+        significance.holm([c.count_p for c in tested.values()]),
+        significance.holm([c.p for c in tested.values()]),
+        significance.can_decide([_smallest_count_p(c) for c in tested.values()]),
+        significance.can_decide([_smallest_p(c) for c in tested.values()]),
+        strict=True,
+    )
+    adjusted = list(comparisons)
+    for index, count_holm, holm, count_decides, decides in columns:
+        adjusted[index] = dataclasses.replace(
+            tested[index],
+            count_holm=count_holm,
+            holm=holm,
+            count_decides=count_decides,
+            decides=decides,
+        )
     return adjusted
 
 
@@ -159,47 +183,35 @@ def compare(
     metric = MetricSpec(study.headline, point)
     of_a = by_seed(study, a, metric)
     of_b = by_seed(study, b, metric)
-    shared = [seed for seed in of_a if seed in of_b]
-    values_a = [of_a[seed] for seed in shared]
-    values_b = [of_b[seed] for seed in shared]
-    differences = tuple(of_a[seed] - of_b[seed] for seed in shared)
+    shared = tuple((of_a[seed], of_b[seed]) for seed in of_a if seed in of_b)
     # Every run counts here, and not only pairs with one seed.
-    all_a, all_b = list(of_a.values()), list(of_b.values())
-    better, worse = all_a, all_b
+    better, worse = list(of_a.values()), list(of_b.values())
     if metrics.BY_NAME[metric.name].lower_is_better:
-        better, worse = all_b, all_a
-    reason = comparable.why_not(study, a, b, point, seen_positions=seen_positions)
-    if not reason and not differences:
-        reason = "no seed has a number on both sides"
+        better, worse = worse, better
     counts = extrapolation_counts(study, (a, b), point)
-    counts_a, counts_b = counts[a], counts[b]
     comparison = Comparison(
         a,
         b,
         metric,
-        (counts_a, counts_b),
-        count_p=None,
-        differences=differences,
-        difference=statistics.mean(differences),
-        interval=None,
-        p=None,
-        correlation=statistics.correlation(values_a, values_b),
+        counts=(counts[a], counts[b]),
+        pairs=shared,
         improvement=statistics.improvement(better, worse),
-        reason=reason,
     )
+    reason = comparable.why_not(study, a, b, point, seen_positions=seen_positions)
+    if not reason and not shared:
+        reason = "no seed has a number on both sides"
     if reason:
-        return comparison
+        return dataclasses.replace(comparison, reason=reason)
     count_p = None
     if not study.has_text:
         count_p = significance.barnard(
-            (counts_a.extrapolating, counts_a.count),
-            (counts_b.extrapolating, counts_b.count),
+            (counts[a].extrapolating, counts[a].count), (counts[b].extrapolating, counts[b].count)
         )
     return dataclasses.replace(
         comparison,
         count_p=count_p,
-        interval=of_differences(differences),
-        p=significance.sign_flip(differences),
+        interval=of_differences(comparison.differences),
+        p=significance.sign_flip(comparison.differences),
     )
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pe_lab.results import comparable, compare, metrics, selection, statistics
+from pe_lab.results.compare import Comparison
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import Claim, Contrast, MetricPoint, MetricSpec
@@ -36,29 +37,21 @@ class Outcome:
     """What our runs say about a claim.
 
     Attributes:
-      text: of the claim.
       a, b: the variants; b is "" if the claim is about a alone.
       point: where the metric is read.
-      theirs: the paper's numbers of a and b; () if none was read.
       means: our means of a and b, over the seeds that both have.
-      difference, interval: of a - b, or of a alone; None with too few seeds.
-      seeds: the number of seeds that were compared.
+      comparison: of a and b; None if the claim is about a alone.
       solved: the number of seeds of a and of b that solve the training lengths.
-      reason: why there is no comparison; "" if there is one.
     """
 
-    text: str
+    claim: Claim
     a: str
     b: str
     point: MetricPoint
-    theirs: tuple[float, ...]
     means: tuple[float | None, ...]
-    difference: float | None
-    interval: Interval | None
-    seeds: int
+    comparison: Comparison | None
     solved: tuple[int, ...]
     verdict: Verdict
-    reason: str = ""
 
 
 def outcomes(study: Study) -> list[Outcome]:
@@ -120,7 +113,8 @@ def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
     theirs = sign * (claim.figures[0] - claim.figures[1]) if claim.figures else None
     difference, interval = compared.difference, compared.interval
     result: Verdict = "undecided"
-    if difference is not None and interval is not None and not compared.reason:
+    # Variants that are not compared have no interval.
+    if difference is not None and interval is not None:
         result = verdict(
             sign * difference,
             interval if sign > 0 else Interval(-interval.high, -interval.low, interval.kind),
@@ -128,23 +122,7 @@ def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
             is_authors_size=study.spec.reproduction.is_authors_size,
             theirs=theirs,
         )
-    values = [compare.by_seed(study, name, compared.metric) for name in (a, b)]
-    shared = [seed for seed in values[0] if seed in values[1]]
-    means = tuple(statistics.mean([of[seed] for seed in shared]) for of in values)
-    return Outcome(
-        claim.text,
-        a,
-        b,
-        point,
-        claim.figures,
-        means,
-        difference,
-        interval,
-        len(compared.differences),
-        solved,
-        result,
-        compared.reason,
-    )
+    return Outcome(claim, a, b, point, compared.means, compared, solved, result)
 
 
 def _of_figure(study: Study, claim: Claim) -> Outcome:
@@ -157,19 +135,7 @@ def _of_figure(study: Study, claim: Claim) -> Outcome:
     if study.spec.reproduction.is_authors_size:
         result = verdict_on_figure(interval, claim.figures[0], is_solved=is_solved)
     mean = statistics.mean(values)
-    return Outcome(
-        claim.text,
-        claim.a,
-        "",
-        point,
-        claim.figures,
-        (mean,),
-        mean,
-        interval,
-        len(values),
-        solved,
-        result,
-    )
+    return Outcome(claim, claim.a, "", point, (mean,), None, solved, result)
 
 
 def _solved(study: Study, name: str) -> int:

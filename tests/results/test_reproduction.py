@@ -65,10 +65,11 @@ def test_an_outcome_has_our_means_and_the_verdict(tmp_path):
     spec = claims(claim(figures=(0.8, 0.3)), claim("alibi", "rope"))
     found = study(tmp_path, {"rope": ROPE, "alibi": ALIBI}, **spec)
     holds, does_not = reproduction.outcomes(found)
-    assert (holds.a, holds.b, holds.seeds, holds.solved) == ("rope", "alibi", 5, (5, 5))
+    assert (holds.a, holds.b, holds.solved) == ("rope", "alibi", (5, 5))
+    assert holds.comparison.pairs == tuple(zip(ROPE, ALIBI, strict=True))
     assert holds.means == pytest.approx((0.908, 0.504))
-    assert holds.difference == pytest.approx(0.404)
-    assert (holds.theirs, holds.verdict) == ((0.8, 0.3), "holds, scaled")
+    assert holds.comparison.difference == pytest.approx(0.404)
+    assert (holds.claim.figures, holds.verdict) == ((0.8, 0.3), "holds, scaled")
     assert does_not.verdict == "does not hold"
 
 
@@ -89,15 +90,15 @@ def test_a_claim_beyond_training_needs_five_solved_seeds_of_both(tmp_path):
     found = study(tmp_path, {"rope": [0.9] * 6, "alibi": unsolved}, **spec)
     beyond, within = reproduction.outcomes(found)
     assert (beyond.verdict, beyond.solved) == ("undecided", (6, 0))
-    assert "did not solve" in beyond.reason
-    assert within.seeds == 6
+    assert "did not solve" in beyond.comparison.reason
+    assert len(within.comparison.pairs) == 6
 
 
 def test_a_claim_about_one_variant_is_a_figure(tmp_path):
     spec = claims(claim(b="", figures=(0.95,)), is_authors_size=True)
     (outcome,) = reproduction.outcomes(study(tmp_path, {"rope": ROPE, "alibi": ALIBI}, **spec))
     assert outcome.verdict == "holds at the authors' size"
-    assert outcome.means == pytest.approx((0.908,))
+    assert (outcome.comparison, outcome.means) == (None, pytest.approx((0.908,)))
 
 
 @pytest.mark.parametrize(
