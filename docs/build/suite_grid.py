@@ -49,7 +49,7 @@ def grid(root: Path) -> Grid:
     study = frame.read(root / FOLDER)
     runs = setting_tables.full_grid(study)
     table = setting_tables.by_variant(study.spec, runs)
-    regrets = setting_tables.regrets(runs, RATE, study.spec.extrapolation.point.at or 2)
+    regrets = setting_tables.regrets(runs, RATE, setting_tables.multiple_of(study.spec))
     return Grid(study, runs, table.set_index("name"), regrets.set_index("rule"))
 
 

@@ -133,11 +133,12 @@ def p_value(p: float | None) -> str:
     return f"{p:.{digits}f}"
 
 
-def bracket(interval: Interval | None, style: str = "share") -> str:
+def bracket(interval: Interval | None, style: str = "share", *, exact: bool = True) -> str:
     """Return an interval as it follows its number."""
     if interval is None:
         return ""
-    return f" [{number(interval.low, style)}, {number(interval.high, style)}]"
+    low, high = (number(end, style, exact=exact) for end in (interval.low, interval.high))
+    return f" [{low}, {high}]"
 
 
 def markdown(table: Table, *, has_links: bool = False) -> str:

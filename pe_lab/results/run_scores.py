@@ -3,8 +3,9 @@
     runs = run_scores.of(frame.read("results/published/noise_pilot").numbers)
     columns = run_scores.compare(runs, rows=["model.encodings"], setting="train.learning_rate")
 
-`compare` answers three questions about an encoding: what it does at most settings (reliably), what
-it can do (best), and what it does at the setting that the training lengths choose (validation).
+`compare` answers questions about an encoding: what it does at most settings (reliably), what it can
+do at one length (best) or over all lengths (area), and what it does at the setting that the
+training lengths choose (validation).
 """
 
 from collections.abc import Sequence
@@ -73,7 +74,7 @@ def compare(
     multiple: int | float = 2,
     threshold: float = 0.9,
 ) -> pd.DataFrame:
-    """Return the three columns of each variant, with their intervals.
+    """Return the columns that compare variants, with their intervals.
 
     Args:
       runs: of `of`; every variant has every seed at every setting.
@@ -88,20 +89,26 @@ def compare(
       best: the score at the best setting, which the score chose on the other half of the seeds.
       validation: the score at the setting of the lowest validation loss; settings at which every
         seed solves the task are equally good. (`selection.choose` has no such ties.)
+      area: the area at the setting that is best for it; missing if `runs` has no area.
       …_low, …_high: 95 % intervals.
     """
     score = at(multiple)
-    grid = Runs.of(runs, rows=rows, setting=setting, columns=["solved", LOSS, score])
+    # The rule that chooses a setting, and the number that it is scored by.
+    rules = {
+        "best": (setting_rules.highest(score), score),
+        "validation": (setting_rules.solved_then(setting_rules.lowest(LOSS)), score),
+    }
+    columns = ["solved", LOSS, score]
+    if AREA in runs:
+        rules["area"] = (setting_rules.highest(AREA), AREA)
+        columns.append(AREA)
+    grid = Runs.of(runs, rows=rows, setting=setting, columns=columns)
     table = grid.variants.to_frame(index=False)
     reliable = [_reliable(grid, index, score, threshold) for index in range(len(table))]
     table = table.join(pd.DataFrame(reliable))
-    rules = {
-        "best": setting_rules.highest(score),
-        "validation": setting_rules.solved_then(setting_rules.lowest(LOSS)),
-    }
-    for name, rule in rules.items():
-        table[name] = setting_rules.scores(grid, rule, score)
-        low, high = setting_rules.interval(grid, rule, score)
+    for name, (rule, number) in rules.items():
+        table[name] = setting_rules.scores(grid, rule, number)
+        low, high = setting_rules.interval(grid, rule, number)
         table[f"{name}_low"], table[f"{name}_high"] = low, high
     return table
 

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from pe_lab.results import run_scores, setting_rules
-from pe_lab.results.formats import DASH, Cell, Table, difference, number
-from pe_lab.results.run_scores import AREA, IN_DISTRIBUTION, LOSS
+from pe_lab.results.formats import DASH, Cell, Table, bracket, difference, number
+from pe_lab.results.run_scores import IN_DISTRIBUTION, LOSS
 from pe_lab.results.setting_rules import Runs, SettingRule
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
@@ -65,25 +65,26 @@ def tables(study: Study) -> list[Table]:
 
 
 def by_variant(spec: AnalysisSpec, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the three columns of each variant (run_scores.compare), and the area at its best.
+    """Return the columns that compare variants (run_scores.compare).
 
     Args:
       runs: of `full_grid`.
     """
     (setting,) = spec.tuned
-    extrapolation = spec.extrapolation
-    table = run_scores.compare(
+    return run_scores.compare(
         runs,
         rows=["name"],
         setting=setting,
-        multiple=extrapolation.point.at or 2,
-        threshold=extrapolation.threshold,
+        multiple=multiple_of(spec),
+        threshold=spec.extrapolation.threshold,
     )
-    grid = Runs.of(runs, rows=["name"], setting=setting, columns=["solved", AREA])
-    rule = setting_rules.highest(AREA)
-    low, high = setting_rules.interval(grid, rule, AREA)
-    areas = setting_rules.scores(grid, rule, AREA)
-    return table.assign(area=areas, area_low=low, area_high=high)
+
+
+def multiple_of(spec: AnalysisSpec) -> int | float:
+    """Return the multiple of the training length at which runs are scored."""
+    multiple = spec.extrapolation.point.at
+    assert multiple is not None  # `tables` has checked it, and suite_grid states it.
+    return multiple
 
 
 def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
@@ -93,7 +94,7 @@ def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
       runs: of `full_grid`.
     """
     (setting,) = spec.tuned
-    label, multiple = _words(setting), spec.extrapolation.point.at or 2
+    label, multiple = _words(setting), multiple_of(spec)
     rows = []
     for row in by_variant(spec, runs).to_dict("records"):
         counts = f"{row['extrapolates']}/{row['solved']}"
@@ -118,8 +119,8 @@ def _cell(row: dict[str, Any], column: str) -> Cell:
     value, low, high = (row[column + end] for end in ("", "_low", "_high"))
     if pd.isna(value):
         return Cell(DASH)
-    text = f"{number(value)} [{number(low)}, {number(high)}]"
-    return Cell(text, value, low, high)
+    interval = Interval(low, high, "percentile")
+    return Cell(f"{number(value)}{bracket(interval)}", value, low, high)
 
 
 def rules(runs: pd.DataFrame) -> list[SettingRule]:
@@ -154,7 +155,8 @@ def _rules(runs: pd.DataFrame, setting: str, multiple: float) -> Table:
     first = table[0]["rule"]
     rows = []
     for row, minus in zip(table[:num_rules], [None, *table[num_rules:]], strict=True):
-        regret = f"{number(row['regret'], exact=False)} {_ends(row)}"
+        interval = Interval(row["low"], row["high"], "percentile")
+        regret = number(row["regret"], exact=False) + bracket(interval, exact=False)
         more = DASH
         if minus:
             interval = Interval(minus["low"], minus["high"], "percentile")
@@ -172,8 +174,3 @@ def _rules(runs: pd.DataFrame, setting: str, multiple: float) -> Table:
 def _words(setting: str) -> str:
     """Return the words of an axis, such as "learning rate"."""
     return setting.rpartition(".")[2].replace("_", " ")
-
-
-def _ends(row: dict[str, Any]) -> str:
-    low, high = (number(row[end], exact=False) for end in ("low", "high"))
-    return f"[{low}, {high}]"
