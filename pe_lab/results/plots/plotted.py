@@ -96,7 +96,9 @@ def _looks(study: Study, keys: dict[str, str], panels: dict[str, list[str]]) -> 
 def without_task(study: Study, name: str) -> str:
     """Return the name of a variant without the label of its task."""
     task = study.labels(name).get("task")
-    return SEPARATOR.join(part for part in name.split(SEPARATOR) if part != task)
+    trained, separator, override = name.partition(f", {EVALUATED_WITH} ")
+    labels = [label for label in trained.split(SEPARATOR) if label != task]
+    return SEPARATOR.join(labels) + separator + override
 
 
 def in_words(study: Study, name: str) -> str:

@@ -8,7 +8,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_hex
 
 from pe_lab.results import frame, plots
-from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots import drawing, plotted, styles
 from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
 from tests.results import synthetic
@@ -212,6 +212,18 @@ def test_an_evaluation_override_is_a_line_of_its_own(drawn, tmp_path):
     assert [xy(line) for line in medians(figure.axes[0])] == [([4], [1.0]), ([4], [0.6])]
     names = ["RoPE (0/1 solved)", "RoPE, evaluated with RoPE, scaling linear (0/1 solved)"]
     assert legend(figure)[:2] == names
+
+
+def test_an_override_looks_the_same_for_every_task(tmp_path):
+    """The task is the last label of the name, before the override."""
+    entries = []
+    for task in ("copy", "parity"):
+        for name in ("rope", "alibi"):
+            run = record(name + task, test={4: 1.0}, validation={4: 1.0}, task=task)
+            entries.append((point(name, 0, task=task), changed(run, "linear", {4: 0.5})))
+    data = plotted.of(frame.read(write_study(tmp_path, *entries)))
+    keys = ["rope", "rope, evaluated with linear", "alibi", "alibi, evaluated with linear"]
+    assert (list(data.keys.values()), list(data.looks)) == (keys * 2, keys)
 
 
 def test_a_sign_marks_what_reveals_the_target_length_and_the_legend_explains_it(drawn, tmp_path):
