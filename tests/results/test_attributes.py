@@ -54,12 +54,6 @@ def test_each_value_of_an_attribute_is_a_row_with_its_wilson_interval(folder):
     assert (one["value"], one["low"], one["high"]) == (0.5, interval.low, interval.high)
 
 
-def test_a_pivot_gives_the_curve_of_each_variant(folder):
-    rows = frame.read(folder).attributes
-    table = rows.pivot_table("value", index="variant", columns="attribute_value", aggfunc="median")
-    assert table.loc["alibi"].to_dict() == {0: 1.0, 1: 0.0, 2: 0.5, 3: 0.25}
-
-
 def test_the_other_measurements_are_the_same_with_attributes(tmp_path):
     study = synthetic.write(
         tmp_path, encodings=("rope", "alibi"), seeds=2, rates=(), schemes=(), tasks=()

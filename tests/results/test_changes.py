@@ -53,15 +53,6 @@ def found(tmp_path):
     )
 
 
-def test_a_change_is_a_variant_after_the_one_that_it_changes(found):
-    assert list(found.variants["override"].items()) == [
-        ("rope", ""),
-        (f"rope, evaluated with {LINEAR}", LINEAR),
-        (f"rope, evaluated with {NORMALIZED}", NORMALIZED),
-        ("alibi", ""),
-    ]
-
-
 def test_each_variant_has_its_own_numbers_and_those_alone(found):
     rope, linear, normalized, _ = found.by_name
     assert [

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from pe_lab.results import frame, selection, variant_names
+from pe_lab.results import frame, selection
 from pe_lab.results.summary import summarize
 from pe_lab.runs import record_rows, records
 from pe_lab.runs.errors import UserError
@@ -155,16 +155,6 @@ def test_a_task_keeps_its_chance_level_when_validation_has_chosen_a_setting(tmp_
     levels = selection.choose(frame.read(folder)).chance_levels
     exact = levels[levels["metric"] == "exact_match"]
     assert exact[["task", "value"]].values.tolist() == [["copy", 0.1], ["parity", 0.5]]
-
-
-def test_variants_are_named_by_the_axes_that_vary():
-    labels = [
-        {"task": "copy", "model.encodings": "rope", "seed": "0"},
-        {"task": "copy", "model.encodings": "alibi", "seed": "0", "positions": "shifted"},
-    ]
-    assert variant_names.names("mine", labels) == ["rope", "alibi · shifted"]
-    assert variant_names.names("mine", labels[:1]) == ["rope"]
-    assert variant_names.names("mine", [{"seed": "0"}]) == ["mine"]
 
 
 def test_a_folder_without_a_study_and_a_damaged_record_are_refused(tmp_path):

@@ -67,14 +67,6 @@ def compared(runs):
     return row
 
 
-def test_the_three_columns_by_hand():
-    """Both rates solve the task. One of them extrapolates from every seed, the other from none."""
-    row = compared(runs_of([[0.2] * 4, [1.0] * 4]))
-    assert (row["extrapolates"], row["solved"], row["reliably"]) == (4, 8, 0.5)
-    assert (row["best"], row["best_low"], row["best_high"]) == (1.0, 1.0, 1.0)
-    assert row["validation"] == pytest.approx(0.6)  # the two solved rates are equal
-
-
 def test_validation_chooses_by_its_loss_if_no_rate_solves_the_task():
     row = compared(runs_of([[0.2] * 4, [1.0] * 4], solved=[[False] * 4] * 2))
     assert (row["extrapolates"], row["solved"]) == (0, 0)

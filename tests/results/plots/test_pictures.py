@@ -239,10 +239,6 @@ def test_a_sign_marks_what_reveals_the_target_length_and_the_legend_explains_it(
     assert caption(figures["extrapolation"]).endswith(f"{explained}.")
 
 
-def test_no_sign_is_explained_where_there_is_none(drawn, tmp_path):
-    assert not any("†" in text for text in legend(drawn(two_variants(tmp_path))["exact_match"]))
-
-
 def test_offsets_are_drawn_at_the_training_length(drawn, tmp_path):
     test = {(4, 0): 1.0, (4, 2): 0.5, (4, 9): 0.25, (8, 0): 0.0}
     run = record("r", 0, test=test, chance_levels={4: 0.1, 8: 0.0})

@@ -283,11 +283,6 @@ def test_a_tuned_variant_is_shown_at_the_setting_that_validation_chose(tmp_path)
     assert [variant["color"] for variant in values["variants"]] == list(styles.PALETTE[:2])
 
 
-def test_a_setting_at_the_edge_of_its_axis_is_marked(tmp_path):
-    values = page_data(small(tmp_path, rates=("0.001", "0.003"), analysis=TUNED))
-    assert values["variants"][0]["name"] == "RoPE · learning rate 0.003 (edge)"
-
-
 def test_every_run_of_a_tuning_is_listed_with_its_own_setting(tmp_path):
     values = page_data(small(tmp_path, rates=("0.001", "0.003"), seeds=1, analysis=TUNED))
     runs = [(run["name"], values["variants"][run["v"]]["name"]) for run in values["runs"]]
