@@ -115,15 +115,14 @@ def _with_runs(study: Study) -> Study:
 
 def _places(full: Study, chosen: Study) -> dict[str, int]:
     """Return the index of the chosen variant that each run was trained for, by run id."""
-    index_of = {}
-    for index, name in enumerate(chosen.by_name):
-        if not chosen.by_name[name]["override"]:
-            index_of[tuple(chosen.labels(name).values())] = index
+    index_of: dict[tuple[str, ...], int] = {}
+    for index, row in enumerate(chosen.by_name.values()):
+        # The variant as trained comes before its overrides.
+        index_of.setdefault(tuple(row[axis] for axis in chosen.axes), index)
     places = {}
     trained = full.cases[full.cases["evaluation"] == 0]
-    for run_id, *labels in trained[["run_id", *chosen.axes]].itertuples(index=False):
-        if tuple(labels) in index_of:
-            places[run_id] = index_of[tuple(labels)]
+    for run_id, name in zip(trained["run_id"], trained["variant"], strict=True):
+        places[run_id] = index_of[tuple(full.by_name[name][axis] for axis in chosen.axes)]
     return places
 
 

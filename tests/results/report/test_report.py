@@ -293,6 +293,18 @@ def test_every_run_of_a_tuning_is_listed_with_its_own_setting(tmp_path):
     ]
 
 
+def test_a_run_whose_task_has_an_empty_label_belongs_to_its_variant(tmp_path):
+    """The column "task" of runs is the task itself, and not the label of the axis."""
+    entries = []
+    for steps in ("100", "200"):
+        for rate in ("0.001", "0.003"):
+            labels = {"task": "", "train.steps": steps, "train.learning_rate": rate}
+            run = record(f"{steps}{rate}", test={4: 1.0}, validation={4: 1.0})
+            entries.append((point("rope", 0, **labels), run))
+    values = page_data(write_study(tmp_path, *entries, analysis=TUNED))
+    assert [run["v"] for run in values["runs"]] == [0, 0, 1, 1]
+
+
 def test_a_tuning_without_a_finished_run_of_one_setting_is_shown(tmp_path):
     """The first setting has no record, and the second has diverged: none can be chosen."""
     done = record("a", test={4: 1.0}, validation={4: 1.0})
