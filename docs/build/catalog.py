@@ -5,7 +5,6 @@ the committed costs. A member without such a line or without a measurement has a
 """
 
 import inspect
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -17,15 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from docs.build import markdown
+from docs.build import costs, markdown
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.encodings.requirements import Requirements
+from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.runs import plugins
-from pe_lab.runs.errors import UserError
 
-COSTS = Path("results/published/encoding_costs/costs.json")
-CLOSER_COSTS = COSTS.with_name("targets.json")  # fewer encodings, more samples
-WIDTH, HEADS = 64, 4  # pe_lab/studies/base.py's
 DASH = "–"
 _POSITIONS = 64  # of the embeddings whose rms is shown, from 0 on
 _ENCODING_HEADER = ("encoding", "equation", "beyond training", "source")
@@ -63,13 +59,8 @@ def encoding_tables() -> dict[str, str]:
 
 def requirement_table() -> str:
     """Return a table with the encodings that have each requirement or property."""
-    declared = {}
-    for name in plugins.names("encodings"):
-        try:
-            declared[name] = build(name).requirements
-        except UserError:  # an argument without default, and no example
-            cls: Any = plugins.find("encodings", name)
-            declared[name] = cls.requirements
+    names = plugins.names("encodings")
+    declared = {name: untrained(name).encoding.requirements for name in names}
     rows = []
     for title, holds in _REQUIREMENTS.items():
         names = [f"`{name}`" for name, requirements in declared.items() if holds(requirements)]
@@ -86,7 +77,7 @@ def start_table() -> str:
     for name in plugins.names("encodings"):
         if _section(name) != "input":
             continue
-        encoding = build(name)
+        encoding: Any = untrained(name).encoding
         index = np.arange(_POSITIONS)
         if encoding.requirements.num_axes == 2:
             index = np.stack(np.divmod(index, math.isqrt(_POSITIONS)), axis=-1)  # a square grid
@@ -112,37 +103,22 @@ def hooks(cls: type) -> list[str]:
     return names
 
 
-def build(name: str) -> Any:
-    """Build an encoding with its defaults and the `example` of its class.
+def untrained(name: str) -> UntrainedEncoding:
+    """Return an encoding with its defaults and the `example` of its class.
 
     Raises:
-      UserError: an argument has no value.
+      UserError: an argument has neither.
     """
     cls: Any = plugins.find("encodings", name)
-    plugin = plugins.resolve("encodings", {"name": name, **cls.example})
-    return plugins.build(
-        "encodings",
-        plugin,
-        width=WIDTH,
-        num_heads=HEADS,
-        head_dim=WIDTH // HEADS,
-        num_layers=2,
-        bidirectional=False,
-        rngs=nnx.Rngs(params=0),
-    )
+    return UntrainedEncoding({"name": name, **cls.example})
 
 
 def step_times(root: Path) -> dict[str, str]:
     """Map each measured encoding to its step times over NoPE's, at 80 and at 512 tokens."""
     times: dict[str, str] = {}
-    for record in (COSTS, CLOSER_COSTS):  # the closer record replaces the other one
-        if not (root / record).exists():
-            continue
-        ratios: dict[str, list[str]] = {}
-        for figure in json.loads((root / record).read_text(encoding="utf-8")):
-            name = re.split(r"\W", figure["label"])[0]
-            ratios.setdefault(name, []).append(f"{figure['times_first']:.2f}")
-        times |= {name: " / ".join(numbers) for name, numbers in ratios.items()}
+    for record in (costs.COSTS, costs.CLOSER_COSTS):  # the closer record replaces the other one
+        for name, figures in costs.figures(root / record).items():
+            times[name] = " / ".join(f"{figure['times_first']:.2f}" for figure in figures)
     return times
 
 
@@ -159,19 +135,13 @@ def _section(name: str) -> str:
 
 def facts(name: str) -> dict[str, str]:
     """Return what the page of an encoding shows of its class, with default arguments."""
-    cls: Any = plugins.find("encodings", name)
-    try:
-        encoding = build(name)
-        requirements = encoding.requirements
-        parameters = f"{_parameter_count(encoding):,}"
-    except UserError:  # an argument without default, and no example
-        requirements = cls.requirements
-        parameters = DASH
+    encoding = untrained(name).encoding
+    requirements = encoding.requirements
     return {
-        "acts in": _acts_in(cls, requirements),
+        "acts in": _acts_in(type(encoding), requirements),
         "relative": _relative(requirements),
         "defined in": _defined_in(requirements),
-        "parameters": parameters,
+        "parameters": f"{_parameter_count(encoding):,}",
     }
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from docs.build import markdown
 
 FOLDER = Path("results/published/encoding_costs")
+COSTS = FOLDER / "costs.json"
+CLOSER_COSTS = FOLDER / "targets.json"  # fewer encodings, more samples
 THROUGHPUT = Path("results/published/throughput/throughput.json")
 TOKENS = (80, 512)  # the longest context of the two measurements of each encoding
 # Parts of a step by the beginning of a place's name. Records have the names of their commit.
@@ -37,9 +39,9 @@ Figures = dict[str, list[dict[str, Any]]]
 
 def lookups(root: Path) -> dict[str, Any]:
     """Lookups of the page of costs."""
-    every = figures(root / FOLDER / "costs.json")
-    closer = figures(root / FOLDER / "targets.json")
-    profile = json.loads((root / FOLDER / "profile.json").read_text(encoding="utf-8"))
+    every = figures(root / COSTS)
+    closer = figures(root / CLOSER_COSTS)
+    profile = figures(root / FOLDER / "profile.json")
     return {
         "costs": cost_table(every),
         "closer_costs": cost_table(closer),
@@ -49,7 +51,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "seconds": [f"{figure['seconds_per_step']:.3f}" for figure in every["nope"]],
         "megabytes": [f"{figure['temporary_bytes'] / 1e6:.0f}" for figure in every["nope"]],
         "ratio": lambda name, i: f"{closer[name][i]['times_first']:.2f}",
-        "own_milliseconds": lambda name: f"{_own_hooks(profile, name):.1f}",
+        "own_milliseconds": lambda name: f"{_by_place(profile[name][0])['own hooks']:.1f}",
         "milliseconds": f"{1e3 * every['nope'][0]['seconds_per_step']:.0f}",
     }
 
@@ -70,7 +72,8 @@ def figures(record: Path) -> Figures:
     """Map each encoding to its two figures: 80 tokens and 512."""
     by_name: Figures = {}
     for figure in json.loads(record.read_text(encoding="utf-8")):
-        by_name.setdefault(_name(figure), []).append(figure)
+        name = re.split(r"\W", figure["label"])[0]
+        by_name.setdefault(name, []).append(figure)
     return by_name
 
 
@@ -97,24 +100,15 @@ def cost_table(by_name: Figures) -> str:
     return markdown.table(rows)
 
 
-def profile_table(profile: list[dict[str, Any]]) -> str:
+def profile_table(profile: Figures) -> str:
     """Return the milliseconds of a step by place."""
     rows = [["encoding, tokens", *PLACES, "all else", "sum"]]
-    by_name: Figures = {}
-    for figure in profile:
-        by_name.setdefault(_name(figure), []).append(figure)
-    for name, pair in by_name.items():
+    for name, pair in profile.items():
         for figure, tokens in zip(pair, TOKENS, strict=True):
             spent = _by_place(figure)
             cells = [f"{milliseconds:.1f}" for milliseconds in spent.values()]
             rows.append([f"`{name}`, {tokens}", *cells, f"{sum(spent.values()):.1f}"])
     return markdown.table(rows)
-
-
-def _own_hooks(profile: list[dict[str, Any]], name: str) -> float:
-    """Return the milliseconds of an encoding's own hooks with 80 tokens."""
-    figure = next(figure for figure in profile if _name(figure) == name)
-    return _by_place(figure)["own hooks"]
 
 
 def _by_place(figure: dict[str, Any]) -> dict[str, float]:
@@ -130,7 +124,3 @@ def _kind(place: str) -> str:
         if place.startswith(beginnings):
             return kind
     return "all else"
-
-
-def _name(figure: dict[str, Any]) -> str:
-    return re.split(r"\W", figure["label"])[0]

@@ -23,15 +23,9 @@ lengths or your own encodings use `pe-lab inspect NAMES`.
 """
 
 
-def probe(name: str) -> UntrainedEncoding:
-    """Return an encoding with its defaults and the `example` of its class."""
-    cls: Any = plugins.find("encodings", name)
-    return UntrainedEncoding({"name": name, **cls.example})
-
-
 def measure(name: str) -> dict[str, Any]:
     """Its row, as JSON."""
-    return dataclasses.asdict(scorecard.row(probe(name)))
+    return dataclasses.asdict(scorecard.row(catalog.untrained(name)))
 
 
 def draw(name: str, folder: Path) -> None:
@@ -39,7 +33,7 @@ def draw(name: str, folder: Path) -> None:
     from PIL import Image  # matplotlib brings it
 
     file = folder / f"{name}.png"
-    encoding_pictures.draw(probe(name), [file], dpi=_DPI)
+    encoding_pictures.draw(catalog.untrained(name), [file], dpi=_DPI)
     with Image.open(file) as image:
         small = image.convert("RGB").quantize(
             _COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
@@ -49,34 +43,35 @@ def draw(name: str, folder: Path) -> None:
 
 def lookups(root: Path) -> dict[str, Any]:
     """Lookups of the page, from classes and the records below `root`."""
-    record = json.loads((root / SCORECARD).read_text(encoding="utf-8"))
-    rows = {}
-    for name in plugins.names("encodings"):
-        rows[name] = Row(**record[name]) if name in record else not_measured(name)
     return {
         "encodings": catalog.encoding_tables(),
         "requirements": catalog.requirement_table(),
         "schemes": catalog.scheme_table(),
         "starts": catalog.start_table(),
-        "measured": _section(rows),
+        "measured": _section(rows(root)),
     }
 
 
-def not_measured(name: str) -> Row:
-    """Return the row of an encoding without a committed measurement: dashes."""
-    return Row(name, None, {}, _NOT_MEASURED)
+def rows(root: Path) -> dict[str, Row]:
+    """Return each encoding's row of the scorecard; one without a measurement has dashes."""
+    record = json.loads((root / SCORECARD).read_text(encoding="utf-8"))
+    by_name = {}
+    for name in plugins.names("encodings"):
+        not_measured = Row(name, None, {}, _NOT_MEASURED)
+        by_name[name] = Row(**record[name]) if name in record else not_measured
+    return by_name
 
 
-def _section(rows: Mapping[str, Row]) -> str:
+def _section(by_name: Mapping[str, Row]) -> str:
     size = UntrainedEncoding({"name": "nope"})
-    card = scorecard.table(list(rows.values()), list(rows))
-    for name in rows:
+    card = scorecard.table(list(by_name.values()), list(by_name))
+    for name in by_name:
         # A cell of the table cannot have a link, so that it is set afterwards.
         card = card.replace(f"\n| {name} ", f"\n| [{name}](../pe_lab/encodings/{name}.py) ")
     return "\n\n".join(
         [
             _HEAD.format(length=size.length, width=size.width, heads=size.num_heads).rstrip(),
             card,
-            scorecard.legend() + "\n" + scorecard.reasons(list(rows.values())),
+            scorecard.legend() + "\n" + scorecard.reasons(list(by_name.values())),
         ]
     )

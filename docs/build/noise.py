@@ -10,9 +10,9 @@ import pandas as pd
 from jaxtyping import Float
 
 from docs.build import markdown
+from docs.build.numbers import STUDIES
 from pe_lab.results import frame, variance
 
-STUDIES = Path("results/published")
 LENGTHS = (10, 12, 16)
 FACTORS = ("initialization", "data")
 BOTH = variance.JOIN.join(FACTORS)

@@ -30,6 +30,7 @@ from pe_lab.results.formats import difference, number, p_value
 from pe_lab.runs.analysis_spec import MetricPoint
 from pe_lab.runs.errors import UserError, unknown
 
+STUDIES = Path("results/published")
 UNSOLVED, REVEALS = r"\*", "†"
 
 
@@ -101,14 +102,6 @@ class Numbers:
         low, high = (self.center(name, length, offset) for name in (ends[0], ends[-1]))
         return low if low == high else f"{low} to {high}"
 
-    def seed(self, name: str, seed: int, length: int, offset: int = 0) -> str:
-        """Exact match of one seed."""
-        values = self._values(name, length, offset)
-        of_seed = values.loc[values["seed"] == seed, "value"]
-        if len(of_seed) != 1:
-            raise UserError(f"{self.chosen.name}: {name} has {len(of_seed)} runs of seed {seed}.")
-        return _text(of_seed.iloc[0])
-
     def each_seed(self, name: str, length: int, offset: int = 0) -> str:
         """Exact match of every seed, in the order of seeds."""
         values = self._values(name, length, offset).sort_values(["seed", "data_seed"])
@@ -132,12 +125,10 @@ class Numbers:
     def share(self, *names: str) -> str:
         """Seeds that extrapolate, of those with a known outcome, with Wilson's interval."""
         counts = self._counts(names)
-        return _share(sum(c.extrapolating for c in counts), sum(c.count for c in counts))
-
-    def share_solved(self, *names: str) -> str:
-        """Seeds that solve the training lengths, of all seeds, with Wilson's interval."""
-        cases = self._cases(*names)
-        return _share(int(cases["solved"].sum()), len(cases))
+        successes, count = sum(c.extrapolating for c in counts), sum(c.count for c in counts)
+        interval = statistics.wilson(successes, count)
+        assert interval is not None, "there is at least one seed"
+        return f"{successes} of {count} [{interval.low:.2f}, {interval.high:.2f}]"
 
     def _counts(self, names: Sequence[str]) -> list[compare.Counts]:
         for name in names:
@@ -361,6 +352,12 @@ def _exact_match(numbers: Numbers) -> "pd.Series[float]":
 _POINT = ["run_id", "length", "offset"]
 
 
+@functools.cache
+def of(root: Path, study: str) -> Numbers:
+    """Return the lookups in a published study below `root`."""
+    return Numbers(root / STUDIES / study)
+
+
 def _text(value: float) -> str:
     return formats.DASH if pd.isna(value) else number(value)
 
@@ -381,9 +378,3 @@ def _walk(config: Mapping[str, Any], path: str) -> Any:
     for key in path.split("."):
         value = value[int(key)] if isinstance(value, list) else value[key]
     return value
-
-
-def _share(successes: int, count: int) -> str:
-    interval = statistics.wilson(successes, count)
-    assert interval is not None, "there is at least one seed"
-    return f"{successes} of {count} [{interval.low:.2f}, {interval.high:.2f}]"

@@ -19,22 +19,23 @@ from docs.build import (
     encodings,
     metrics,
     noise,
+    numbers,
     performance,
     protocols,
     reproductions,
     statistics,
     story_gradients,
-    suite,
     suite_grid,
+    suite_rows,
     tasks,
     templates,
 )
 from docs.build.guide import page as guide
-from docs.build.numbers import Numbers
+from docs.build.numbers import STUDIES
 from pe_lab.encodings.t5_bias import T5Bias
+from pe_lab.results import suite
 from pe_lab.runs.errors import UserError, unknown
 
-STUDIES = Path("results/published")
 FRONT_PAGE = Path("README.md")
 FRONT_TEMPLATE = STUDIES / "suite_grid_copying" / "front_page.md.jinja"
 BEGIN = "<!-- results, written by `python -m docs.build` from front_page.md.jinja -->\n"
@@ -63,7 +64,9 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     ),
     "results/published/noise/README.md": noise.lookups,
     "results/published/story_gradients/README.md": story_gradients.lookups,
-    "results/published/suite/README.md": suite.lookups,
+    "results/published/suite/README.md": lambda root: {
+        "rows": suite.page_of_study(root / suite_rows.PUBLISHED, [root / costs.COSTS])
+    },
     "results/published/suite_grid_copying/README.md": suite_grid.lookups,
     "results/published/throughput/README.md": costs.throughput_lookups,
 }
@@ -101,7 +104,7 @@ def text(root: Path, page: Path) -> str:
     """Render a page from its template and the records below `root`."""
     template = templates_of(root)[page]
     folder = template.parent
-    of = functools.partial(_numbers, root)
+    of = functools.partial(numbers.of, root)
     lookups: dict[str, Any] = {
         "of": of,
         "first_untrained_bucket": first_untrained_bucket,
@@ -121,11 +124,6 @@ def stale(root: Path, pages: Sequence[Path]) -> list[Path]:
 
 def _current(file: Path) -> str | None:
     return file.read_text(encoding="utf-8") if file.exists() else None
-
-
-@functools.cache
-def _numbers(root: Path, study: str) -> Numbers:
-    return Numbers(root / STUDIES / study)
 
 
 def _inserted(file: Path, results: str) -> str:

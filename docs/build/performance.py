@@ -131,11 +131,9 @@ def evaluation_table(root: Path) -> str:
 
 def draw(root: Path) -> None:
     """Draw the time per token against tokens, width, heads and members, from the records."""
-    import matplotlib
+    from pe_lab.results.plots import drawing
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = drawing.pyplot()
     pyplot.rcParams.update({"font.size": 9, "svg.hashsalt": "pe_lab"})
     figure, axes = pyplot.subplots(1, 4, figsize=(11, 2.8), sharey=True, layout="constrained")
     style: dict[str, Any] = dict(color="black", marker="o", markersize=4)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from docs.build import markdown, protocols
+from docs.build.numbers import STUDIES
 from pe_lab.results import formats, frame, reproduction, statistics
 from pe_lab.results.reproduction import Outcome
 from pe_lab.results.study import Study
 
-STUDIES = Path("results/published")
 # The verdict is second, where a phone shows it without scrolling.
 _HEADER = ("claim", "verdict", "at", "theirs", "ours", "a − b", "solved")
 

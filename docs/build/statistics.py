@@ -6,12 +6,11 @@ from typing import Any
 
 from docs.build import markdown
 from docs.build.coverage import INTERVALS, WORLDS
-from docs.build.numbers import listed
+from docs.build.numbers import STUDIES, listed
 from pe_lab.results import frame
 from pe_lab.runs import plugins
 
-RECORD = Path("results/published/coverage/coverage.json")
-STUDIES = Path("results/published")
+RECORD = STUDIES / "coverage" / "coverage.json"
 
 
 def lookups(root: Path) -> dict[str, Any]:

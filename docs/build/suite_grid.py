@@ -60,7 +60,6 @@ def lookups(root: Path) -> dict[str, Any]:
         "front_table": _table(found, intervals=False),
         "table_with_intervals": _table(found, intervals=True),
         "regret_table": _regret_table(found.regrets),
-        "at_rate": functools.partial(_at_rate, found.runs),
         "at_rates": functools.partial(_at_rates, found.runs),
         "column": functools.partial(_column, found.by_name),
         "extrapolate": functools.partial(_extrapolate, found.by_name),
@@ -131,15 +130,13 @@ def _of(runs: pd.DataFrame, name: str, rate: str) -> pd.DataFrame:
     return found
 
 
-def _at_rate(runs: pd.DataFrame, name: str, rate: str, multiple: float = 2) -> str:
-    """Median exact match of an encoding at a learning rate, over seeds."""
-    return formats.number(_of(runs, name, rate)[run_scores.at(multiple)].median())
-
-
-def _at_rates(runs: pd.DataFrame, name: str, multiple: float = 2) -> str:
-    """Median exact match of an encoding at each learning rate."""
-    rates = runs[RATE].drop_duplicates()
-    return listed(f"{_at_rate(runs, name, rate, multiple)} at {rate}" for rate in rates)
+def _at_rates(runs: pd.DataFrame, name: str) -> str:
+    """Median exact match of an encoding at twice the length, for each learning rate."""
+    texts = []
+    for rate in runs[RATE].drop_duplicates():
+        median = _of(runs, name, rate)[run_scores.at(2)].median()
+        texts.append(f"{formats.number(median)} at {rate}")
+    return listed(texts)
 
 
 def _column(by_name: pd.DataFrame, name: str, column: str) -> str:

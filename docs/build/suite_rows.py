@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from docs.build import costs
 from pe_lab.results import frame, suite_grid
 from pe_lab.results import suite as suite_tables
 from pe_lab.runs import records
@@ -20,7 +21,6 @@ from pe_lab.studies import suite
 PUBLISHED = Path("results/published/suite")
 ADDED = Path("results/published/suite_rows")  # rows of others, one folder a row
 GRID = Path("results/published/suite_grid_copying")
-COSTS = Path("results/published/encoding_costs/costs.json")
 FOLDER = Path("pe_lab/studies") / suite.ROWS.name
 GRID_SCORES = Path("pe_lab/studies") / suite.GRID_SCORES.name
 
@@ -116,7 +116,7 @@ def _shortened(record: records.Record) -> JsonObject:
 def _costs(root: Path) -> list[JsonObject]:
     """Return the time of a step relative to nope, of each encoding once."""
     times: dict[str, float] = {}
-    for figure in json.loads((root / COSTS).read_text(encoding="utf-8")):
+    for figure in json.loads((root / costs.COSTS).read_text(encoding="utf-8")):
         # The first figure of an encoding is for the shorter context.
         times.setdefault(figure["label"], figure["times_first"])
     return [{"label": label, "times_first": time} for label, time in times.items()]

@@ -1,7 +1,6 @@
 """One page for each encoding: formula, docstring, picture, scorecard, suite, cost and use."""
 
 import ast
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,19 +47,18 @@ _CALLS = {
 
 def pages(root: Path) -> dict[str, str]:
     """Return the page of each encoding, by its name in the site."""
-    record = json.loads((root / encodings.SCORECARD).read_text(encoding="utf-8"))
+    rows = encodings.rows(root)
     times = catalog.step_times(root)
     suite = (root / SUITE).read_text(encoding="utf-8")
     texts = {}
     for name in plugins.names("encodings"):
         cls = plugins.find("encodings", name)
-        row = scorecard.Row(**record[name]) if name in record else encodings.not_measured(name)
         parts = [
             f"# {name}",
             member_pages.description(cls),
             _facts(name, times.get(name, catalog.DASH)),
             f"## Use\n\n{_use(name)}",
-            _picture(root, name, row),
+            _picture(root, name, rows[name]),
             f"## In the standard suite\n\n{suite_rows(suite, name)}",
             f"## Class\n\n{member_pages.class_reference(cls)}",
         ]

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from docs.build import catalog, encodings
+from docs.build import catalog, costs, encodings
 from pe_lab.inspection.scorecard import Row
 from pe_lab.runs import plugins, records
 
@@ -18,19 +18,6 @@ ROWS = {
 }
 
 
-BARE = """
-from pe_lab.encodings.base import OffsetBias
-
-
-class Bare(OffsetBias):
-    def __init__(self, *, slope: float):
-        self.slope = slope
-
-    def of_offset(self, offset):
-        return -self.slope * abs(offset)[None]
-"""
-
-
 def test_every_encoding_has_its_row_of_the_scorecard_with_a_link():
     section = encodings._section(ROWS)
     assert "| [mine](../pe_lab/encodings/mine.py)     | no 2   |" in section
@@ -38,8 +25,8 @@ def test_every_encoding_has_its_row_of_the_scorecard_with_a_link():
 
 
 def test_an_encoding_is_measured_with_its_defaults_or_with_what_it_needs():
-    assert encodings.probe("rope").name == "rope"
-    assert encodings.probe("sliding_window").name == "sliding_window(size=16)"
+    assert catalog.untrained("rope").name == "rope"
+    assert catalog.untrained("sliding_window").name == "sliding_window(size=16)"
     assert encodings.measure("chunks")["kind"] == "bias"
 
 
@@ -101,20 +88,18 @@ def test_a_scheme_has_its_position_its_draws_and_its_source():
     assert catalog._scheme_row("packed")[2:] == ["never", "–"]
 
 
-def test_a_member_without_lines_example_and_measurement_has_dashes(tmp_path, monkeypatch):
-    (tmp_path / "bare.py").write_text(BARE, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    facts = list(catalog.facts("bare:Bare").values())
-    assert facts == ["bias", "yes", "all", "–"]
+def test_an_encoding_without_a_measurement_has_dashes(tmp_path):
     records.write_json(tmp_path / encodings.SCORECARD, {})
-    assert "| [rope](" in encodings._section({"rope": encodings.not_measured("rope")})
+    row = encodings.rows(tmp_path)["rope"]
+    assert (row.numbers, row.reason) == ({}, "it is not measured yet")
+    assert "| [rope](" in encodings._section({"rope": row})
 
 
 def test_the_closer_measurement_of_a_cost_is_shown(tmp_path):
     figures = {"costs.json": [("rope", 1.5), ("nope", 1.0)], "targets.json": [("rope", 1.25)]}
     for file, pairs in figures.items():
         rows = [{"label": f"{name}(a=1)", "times_first": time} for name, time in pairs]
-        records.write_json(tmp_path / catalog.COSTS.with_name(file), rows)
+        records.write_json(tmp_path / costs.FOLDER / file, rows)
     assert catalog.step_times(tmp_path) == {"rope": "1.25", "nope": "1.00"}
 
 

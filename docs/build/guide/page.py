@@ -1,6 +1,5 @@
 """Lookups of docs/guide.md: every number in it comes from a committed record."""
 
-import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -8,26 +7,16 @@ from typing import Any
 import jax.numpy as jnp
 from flax import nnx
 
-from docs.build import initialization, story_gradients, suite_grid
-from docs.build.numbers import Numbers
+from docs.build import encodings, initialization, numbers, story_gradients, suite_grid
 from pe_lab.encodings.sinusoidal import Sinusoidal
-from pe_lab.inspection.scorecard import Row
 
-SCORECARD = Path("docs/pictures/scorecard.json")
 MEASURED = Path("docs/pictures/guide/guide.json")
-STUDIES = Path("results/published")
 
 
 def lookups(root: Path) -> dict[str, Any]:
     """Lookups of the page, from the records below `root`."""
-    rows = json.loads((root / SCORECARD).read_text(encoding="utf-8"))
+    card = encodings.rows(root)
     measured = json.loads((root / MEASURED).read_text(encoding="utf-8"))
-    card = {name: Row(**row) for name, row in rows.items()}
-
-    @functools.cache
-    def of(study: str) -> Numbers:
-        return Numbers(root / STUDIES / study)
-
     return {
         "card": lambda name, number: card[name].numbers[number],
         "measured": measured,
@@ -35,8 +24,8 @@ def lookups(root: Path) -> dict[str, Any]:
         "grid": suite_grid.lookups(root),
         "initial": initialization.Initial(root / initialization.RECORD),
         "sinusoid": _sinusoid,
-        "exact_match": lambda study, *at: of(study).center(*at),
-        "solved": lambda study, *names: of(study).solved(*names),
+        "exact_match": lambda study, *at: numbers.of(root, study).center(*at),
+        "solved": lambda study, *names: numbers.of(root, study).solved(*names),
     }
 
 

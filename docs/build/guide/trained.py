@@ -21,7 +21,6 @@ from pe_lab.sweeps.launchers.local import Local
 from pe_lab.sweeps.study import expand
 from pe_lab.training.trained_runs import load, params_through_training
 
-ENCODINGS = ("sinusoidal", "learned")
 _EXAMPLES = 128
 _EVERY = 50  # steps between two inspected states
 
