@@ -59,13 +59,17 @@ def is_stale(root: Path) -> bool:
 
 
 def write_grid(root: Path) -> None:
-    """Write the scores of the published runs of suite_grid below `root`."""
+    """Write the scores of the published runs of suite_grid below `root`, unless they are there."""
+    if not is_grid_stale(root):
+        return
     (root / GRID_SCORES).write_text(_grid_scores(root), encoding="utf-8")
     print(f"wrote {GRID_SCORES}")
 
 
 def is_grid_stale(root: Path) -> bool:
     """Return whether the scores below `root` differ from those of the published records."""
+    if not (root / GRID / "study.json").exists():
+        return False
     return (root / GRID_SCORES).read_text(encoding="utf-8") != _grid_scores(root)
 
 
