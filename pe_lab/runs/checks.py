@@ -29,7 +29,6 @@ def check(run: Run) -> None:
     Raises:
       UserError: two values do not fit each other.
     """
-    check_seeds(run)
     _check_model(run)
     _check_mixer(run)
     _check_neighbors(run)
@@ -38,17 +37,6 @@ def check(run: Run) -> None:
     check_encodings(run)
     for override in run.evaluate.overrides:
         check_encodings(override.apply(run))
-
-
-def check_seeds(run: Run) -> None:
-    """Check the seeds of a run.
-
-    Raises:
-      UserError: one of them is out of range.
-    """
-    for name, seed in {"seed": run.seed, "data_seed": run.data_seed}.items():
-        if not 0 <= seed < 2**31:
-            raise UserError(f"config.{name} must be from 0 to {2**31 - 1}, got {seed}.")
 
 
 def _check_model(run: Run) -> None:

@@ -10,8 +10,8 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_type_hints
 
-from pe_lab.runs import declarations, override_specs, plugin_specs, plugins, typed_values
-from pe_lab.runs.checks import check, check_seeds
+from pe_lab.runs import declarations, override_specs, plugin_specs, plugins
+from pe_lab.runs.checks import check
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.plugins import Plugin
 from pe_lab.runs.record_schema import JsonObject
@@ -53,15 +53,8 @@ def with_seeds(run: Run, seed: object, data_seed: object) -> Run:
     Args:
       data_seed: None: the seed.
     """
-    run = dataclasses.replace(
-        run,
-        seed=typed_values.checked(seed, int, "config.seed"),
-        data_seed=typed_values.checked(
-            seed if data_seed is None else data_seed, int, "config.data_seed"
-        ),
-    )
-    check_seeds(run)
-    return run
+    seeds = {"seed": seed, "data_seed": seed if data_seed is None else data_seed}
+    return dataclasses.replace(run, **declarations.read(Run, seeds, "config.{}".format))
 
 
 def _check_attributes(task: Plugin, names: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ configs and evaluation overrides, and the page of settings all read the declarat
 """
 
 import dataclasses
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -16,6 +17,14 @@ from typing import Any, get_type_hints
 
 from pe_lab.runs import typed_values
 from pe_lab.runs.errors import UserError, unknown
+
+# The kinds of bounds: what a number satisfies, and the words for it.
+_BOUNDS: dict[str, tuple[Callable[[float, int], bool], str]] = {
+    "at_least": (operator.ge, "at least {}"),
+    "above": (operator.gt, "more than {}"),
+    "at_most": (operator.le, "at most {}"),
+    "below": (lambda number, bound: 0 <= number < bound, "in [0, {})"),
+}
 
 
 @dataclass(frozen=True)
@@ -25,29 +34,17 @@ class Setting:
     Attributes:
       default: its value in the base config. Plugins are plain values: dict(name=...).
       meaning: one or two sentences, with the unit.
-      at_least: bounds of a number. With `below`, a number is not negative either.
+      limits: bounds of a number, by their kind.
     """
 
     default: object
     meaning: str
-    at_least: int | None = None
-    above: int | None = None
-    at_most: int | None = None
-    below: int | None = None
+    limits: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     @property
     def bounds(self) -> str:
         """The bounds in words, as in "at least 1"; "" without bounds."""
-        parts = []
-        if self.at_least is not None:
-            parts.append(f"at least {self.at_least}")
-        if self.above is not None:
-            parts.append(f"more than {self.above}")
-        if self.at_most is not None:
-            parts.append(f"at most {self.at_most}")
-        if self.below is not None:
-            parts.append(f"in [0, {self.below})")
-        return ", ".join(parts)
+        return ", ".join(_BOUNDS[kind][1].format(bound) for kind, bound in self.limits.items())
 
     def check(self, value: object, name: str) -> None:
         """Check that a number is within its bounds.
@@ -57,33 +54,22 @@ class Setting:
         """
         if not isinstance(value, int | float):
             return  # None, or a name such as "solved"
-        if self.at_least is not None and value < self.at_least:
-            raise UserError(f"{name} must be at least {self.at_least}, got {value}.")
-        if self.above is not None and value <= self.above:
-            raise UserError(f"{name} must be more than {self.above}, got {value}.")
-        if self.at_most is not None and value > self.at_most:
-            raise UserError(f"{name} must be at most {self.at_most}, got {value}.")
-        if self.below is not None and not 0 <= value < self.below:
-            raise UserError(f"{name} must be in [0, {self.below}), got {value}.")
+        for kind, bound in self.limits.items():
+            holds, words = _BOUNDS[kind]
+            if not holds(value, bound):
+                raise UserError(f"{name} must be {words.format(bound)}, got {value}.")
 
 
-def setting(
-    default: object,
-    meaning: str,
-    *,
-    at_least: int | None = None,
-    above: int | None = None,
-    at_most: int | None = None,
-    below: int | None = None,
-    in_all_records: bool = True,
-) -> Any:
+def setting(default: object, meaning: str, *, in_all_records: bool = True, **limits: int) -> Any:
     """Return the field of a setting.
 
     Args:
       in_all_records: False: records from before the setting existed lack it. They have the default.
         A setting of all records has no default in Python, because a record without it is damaged.
+      limits: bounds of a number: at_least, above, at_most or below. With `below`, a number is not
+        negative either.
     """
-    declared = Setting(default, meaning, at_least, above, at_most, below)
+    declared = Setting(default, meaning, limits)
     metadata = {"setting": declared}
     if in_all_records:
         return dataclasses.field(metadata=metadata)

@@ -126,8 +126,10 @@ class Evaluate:
 class Run:
     """One training and its evaluation."""
 
-    seed: int = setting(0, "Seed of the initial weights.")
-    data_seed: int = setting(None, "Seed of batches, positions and dropout. None: the seed.")
+    seed: int = setting(0, "Seed of the initial weights.", at_least=0)
+    data_seed: int = setting(
+        None, "Seed of batches, positions and dropout. None: the seed.", at_least=0
+    )
     task: Plugin = setting(
         dict(name="copy"),
         'A file of pe_lab/tasks, or "package.module:Class", with its arguments.',
