@@ -12,7 +12,7 @@ paths to choices. A choice is a value with the label that tables show.
 
 import builtins
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,16 +93,6 @@ def zipped(*axes: Axis) -> list[Point]:
 def concat(*parts: list[Point]) -> list[Point]:
     """Return the points of several lists in one list."""
     return [point for part in parts for point in part]
-
-
-def exclude(points: list[Point], unwanted: Callable[[dict[str, str]], bool]) -> list[Point]:
-    """Return the points for which `unwanted`, called with the labels by path, is false."""
-    remaining = []
-    for point in points:
-        labels = {path: choice.label for path, choice in point.items()}
-        if not unwanted(labels):
-            remaining.append(point)
-    return remaining
 
 
 def with_seeds(points: list[Point], number: int) -> list[Point]:

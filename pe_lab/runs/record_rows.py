@@ -64,31 +64,6 @@ def row(
     return measurement
 
 
-def value(
-    record: JsonObject,
-    split: str,
-    length: int,
-    offset: int,
-    metric: str,
-    override: str | None = None,
-) -> Any:
-    """Return the value of one row; None if it is missing or null.
-
-    Args:
-      override: label of the evaluation override.
-    """
-    for candidate in preferred_rows(record):
-        if candidate["metric"] != metric or candidate["split"] != split:
-            continue
-        if candidate["length"] != length or candidate["offset"] != offset:
-            continue
-        candidate_override = candidate["override"]
-        label = None if candidate_override is None else candidate_override["label"]
-        if label == override:
-            return candidate["value"]
-    return None
-
-
 def point_key(row: RecordRow) -> PointKey:
     """Return the evaluation point of a row. The label of an override is not part of it."""
     text = json.dumps(_identity(row["override"]), sort_keys=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import record_rows, records, study_files
+from pe_lab.runs import records, study_files
+from tests import record_values
 from tests.experiments.entry_points import call
 from tests.results.fake_study import point, record, write_study
 
@@ -104,7 +105,7 @@ def test_a_sweep_trains_every_run_and_prints_its_table(smoke):
 def test_it_learns(smoke):
     """RoPE copies four symbols of eight within 300 steps from both seeds."""
     folder, _ = smoke
-    exact = [record_rows.value(r, "validation", 4, 0, "exact_match") for r in rope(folder)]
+    exact = [record_values.value(r, "validation", 4, 0, "exact_match") for r in rope(folder)]
     assert min(exact) > 0.9
 
 

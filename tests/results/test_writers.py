@@ -15,8 +15,9 @@ import pytest
 
 from pe_lab import cli
 from pe_lab.results import frame, writers
-from pe_lab.runs import record_rows, records
+from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
+from tests import record_values
 from tests.experiments.entry_points import ROOT, call
 
 STUDY = ROOT / "results" / "published" / "quickstart"
@@ -54,7 +55,7 @@ def test_a_writer_receives_every_point_of_the_curve_and_every_length_of_the_test
     }
     lengths = {row["length"] for row in record["rows"] if row["split"] == "test"}
     assert writer.rows["test/exact_match"] == {
-        n: record_rows.value(record, "test", n, 0, "exact_match") for n in lengths
+        n: record_values.value(record, "test", n, 0, "exact_match") for n in lengths
     }
     assert writer.closed
 
@@ -125,7 +126,7 @@ def test_trackio_receives_the_curve_and_each_length_in_a_folder_of_its_own(
     )
     steps = [point["step"] for point in record["curve"]]
     assert [step for step, _ in logged[: len(steps)]] == steps
-    at_8 = record_rows.value(record, "test", 8, 0, "exact_match")
+    at_8 = record_values.value(record, "test", 8, 0, "exact_match")
     assert (8, {"test/exact_match by length": at_8}) in logged
     assert logged[-1] is None
 

@@ -4,6 +4,7 @@ import pytest
 
 from pe_lab.runs import code_versions, record_rows
 from pe_lab.runs.errors import UserError
+from tests import record_values
 from tests.results.fake_study import record
 
 TRAINED = {"encodings/rope": "a", "tasks/copy": "t"}
@@ -51,7 +52,7 @@ def test_the_rows_of_the_trained_code_are_shown_and_else_the_last_ones(trained):
     assert record_rows.has_changed_rows(changed)
     both = record_rows.extended(changed, [row(0.2, TRAINED)])
     assert [r["value"] for r in record_rows.preferred_rows(both)] == [0.2]
-    assert record_rows.value(both, "test", 8, 0, "exact_match") == 0.2
+    assert record_values.value(both, "test", 8, 0, "exact_match") == 0.2
     assert not record_rows.has_changed_rows(both)
 
 

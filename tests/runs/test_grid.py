@@ -63,15 +63,6 @@ def test_concat_puts_one_list_after_the_other():
     ]
 
 
-def test_exclude_leaves_out_points_by_their_labels():
-    points = grid.product({"a": [1, 2]}, {"b": [3, 4]})
-    assert values(grid.exclude(points, lambda p: p["a"] == "1" and p["b"] == "4")) == [
-        {"a": 1, "b": 3},
-        {"a": 2, "b": 3},
-        {"a": 2, "b": 4},
-    ]
-
-
 @pytest.mark.parametrize("combine", [grid.product, grid.zipped])
 def test_an_axis_given_twice_is_refused(combine):
     with pytest.raises(ValueError, match=r"The axis 'seed' is given twice"):

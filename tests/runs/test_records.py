@@ -10,7 +10,7 @@ import pytest
 
 from pe_lab.runs import config, older_records, plugins, record_rows, records, study_files
 from pe_lab.runs.errors import UserError
-from tests import tiny
+from tests import record_values, tiny
 
 
 def record(run_id="0123456789abcdef", **changes):
@@ -480,7 +480,7 @@ def test_a_row_says_what_was_measured_where_and_on_how_many_examples():
     ],
 )
 def test_a_value_is_found_by_split_length_offset_and_metric(place, expected):
-    assert record_rows.value(record(), *place) == expected
+    assert record_values.value(record(), *place) == expected
 
 
 BARE = {"label": "bare", "positions": None, "encodings": []}
@@ -493,9 +493,9 @@ def test_a_value_measured_with_a_change_is_found_by_its_label_alone():
             record_rows.row("test", 8, 0, "exact_match", 0.25, 128, override=BARE),
         ]
     )
-    assert record_rows.value(changed, "test", 8, 0, "exact_match") == 0.5
-    assert record_rows.value(changed, "test", 8, 0, "exact_match", "bare") == 0.25
-    assert record_rows.value(changed, "test", 8, 0, "exact_match", "others") is None
+    assert record_values.value(changed, "test", 8, 0, "exact_match") == 0.5
+    assert record_values.value(changed, "test", 8, 0, "exact_match", "bare") == 0.25
+    assert record_values.value(changed, "test", 8, 0, "exact_match", "others") is None
 
 
 def test_a_record_knows_every_place_that_it_has_measured_and_on_how_many_examples():

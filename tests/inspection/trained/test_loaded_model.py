@@ -8,11 +8,10 @@ import pytest
 from pe_lab.inspection.trained import knock_outs
 from pe_lab.inspection.trained.examples import BatchSize, draw
 from pe_lab.inspection.trained.loaded_model import LoadedModel
-from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
 from pe_lab.training.build import build_setup
 from pe_lab.training.trained_runs import load
-from tests import tiny
+from tests import record_values, tiny
 from tests.inspection.trained.untrained_run import finished
 
 pytestmark = pytest.mark.full
@@ -43,7 +42,7 @@ def test_with_nothing_off_scores_are_the_rows_of_its_record(trained, bench):
     }
     assert found == {
         n: {
-            m: pytest.approx(record_rows.value(trained.record, "test", n, 0, m))
+            m: pytest.approx(record_values.value(trained.record, "test", n, 0, m))
             for m in ("exact_match", "token_accuracy")
         }
         for n in LENGTHS
