@@ -58,18 +58,14 @@ class EvaluationPoint:
             attribute=attribute,
         )
 
-    @property
-    def key(self) -> record_rows.PointKey:
-        """The key of the point's rows in a record."""
-        return record_rows.point_key(self.row("", None, 0))
+    def key(self, attribute: str | None = None) -> record_rows.PointKey:
+        """The key of the point's rows in a record, or of its rows by an attribute."""
+        override = None if self.override is None else self.override.to_dict()
+        return record_rows.key(self.split, self.length, self.offset, override, attribute)
 
     def is_measured(self, run: Run, keys: Collection[record_rows.PointKey]) -> bool:
         """Return whether a record with these keys has the point, with all attributes of a run."""
-        needed_keys = [self.key]
-        for name in run.evaluate.attributes:
-            row = self.row("", None, 0, attribute=name)
-            needed_keys.append(record_rows.point_key(row))
-        return all(key in keys for key in needed_keys)
+        return all(self.key(attribute) in keys for attribute in (None, *run.evaluate.attributes))
 
 
 def grid(run: Run) -> list[EvaluationPoint]:
@@ -85,6 +81,24 @@ def grid(run: Run) -> list[EvaluationPoint]:
     for override, length, offset in product:
         points.append(EvaluationPoint("test", length, offset, override))
     return list(dict.fromkeys(points))
+
+
+def missing(
+    run: Run,
+    points: Iterable[EvaluationPoint],
+    measured: Collection[Collection[record_rows.PointKey]],
+) -> list[EvaluationPoint]:
+    """The points that at least one of several records lacks.
+
+    Args:
+      run: with the attributes that a point needs.
+      measured: the keys of each record.
+    """
+    lacking = []
+    for point in points:
+        if not all(point.is_measured(run, keys) for keys in measured):
+            lacking.append(point)
+    return lacking
 
 
 def is_done(run: Run, run_records: Mapping[str, Record]) -> bool:
@@ -107,7 +121,7 @@ def is_done(run: Run, run_records: Mapping[str, Record]) -> bool:
     counts = record_rows.measured_points(record)
     points = grid(run)
     for point in points:
-        _check_count(run, point, counts.get(point.key, 0))
+        _check_count(run, point, counts.get(point.key(), 0))
     return all(point.is_measured(run, counts) for point in points)
 
 

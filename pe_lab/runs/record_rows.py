@@ -65,9 +65,16 @@ def row(
 
 
 def point_key(row: RecordRow) -> PointKey:
-    """Return the evaluation point of a row. The label of an override is not part of it."""
-    text = json.dumps(_identity(row["override"]), sort_keys=True)
-    return row["split"], row["length"], row["offset"], text, row.get("attribute")
+    """Return the key of the evaluation point of a row."""
+    return key(row["split"], row["length"], row["offset"], row["override"], row.get("attribute"))
+
+
+def key(
+    split: str, length: int, offset: int, override: JsonObject | None, attribute: str | None
+) -> PointKey:
+    """Return the key of an evaluation point. The label of an override is not part of it."""
+    text = json.dumps(_identity(override), sort_keys=True)
+    return split, length, offset, text, attribute
 
 
 def _identity(override: JsonObject | None) -> JsonObject | None:
@@ -142,8 +149,7 @@ def extended(
 ) -> Record:
     """Return a record with more rows, and with the chance levels of lengths that are new.
 
-    Raises:
-      UserError: a point has been measured already. No row is ever overwritten.
+    No row is ever overwritten: rows of a point that the same code has measured are left out.
     """
     measured: dict[str, dict[PointKey, int]] = {}  # by code version
     new_rows: list[RecordRow] = []
@@ -151,9 +157,9 @@ def extended(
         version = json.dumps(row["sources"], sort_keys=True)
         if version not in measured:
             measured[version] = measured_points(record, row["sources"])
-        if point_key(row) in measured[version]:
-            raise clash(record, row)
-        new_rows.append({**row, "sources": code_versions.differing(record, row["sources"])})
+        if point_key(row) not in measured[version]:
+            sources = code_versions.differing(record, row["sources"])
+            new_rows.append({**row, "sources": sources})
     lengths = {level["length"] for level in record["chance_levels"]}
     new_levels = [level for level in chance_levels if level["length"] not in lengths]
     return {

@@ -20,7 +20,7 @@ from pe_lab.runs import (
     run_group_files,
 )
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.evaluation_points import EvaluationPoint, missing
 from pe_lab.runs.labels import agrees
 from pe_lab.runs.record_schema import JsonObject, Record, Sources
 from pe_lab.runs.run import RunGroup
@@ -165,13 +165,9 @@ def _job(chosen: Records, request: EvaluationRequest) -> Job:
     measured = [record_rows.measured_points(record, sources) for record in chosen.values()]
     for record, keys in zip(chosen.values(), measured, strict=True):
         for point in grid:
-            if point.key in keys and not request.only_missing:
+            if point.key() in keys and not request.only_missing:
                 raise record_rows.clash(record, point.row("", None, 0))
-    missing = []
-    for point in grid:
-        if not all(point.is_measured(setup.run, keys) for keys in measured):
-            missing.append(point)
-    return Job(RunGroup(tuple(runs)), chosen, missing, sources)
+    return Job(RunGroup(tuple(runs)), chosen, missing(setup.run, grid, measured), sources)
 
 
 def _check_code(chosen: Iterable[Record], sources: Sources) -> None:
@@ -232,9 +228,8 @@ def _measure_group(folder: Path, job: Job, state: TrainState, group: RunGroup) -
     for run_id, rows in zip(job.chosen, rows_by_member, strict=True):
         # Another process may have added rows since the jobs were made.
         record = records.read(records.path_of(folder, run_id))
-        measured = record_rows.measured_points(record, job.sources)
-        new_rows = [row for row in rows if record_rows.point_key(row) not in measured]
-        if new_rows:
-            records.write(folder, record_rows.extended(record, new_rows, chance_levels))
+        extended = record_rows.extended(record, rows, chance_levels)
+        if extended["rows"] != record["rows"]:
+            records.write(folder, extended)
             num_measured += 1
     return num_measured

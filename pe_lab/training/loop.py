@@ -12,7 +12,7 @@ from jax.stages import Compiled
 from jaxtyping import PyTree
 
 from pe_lab.runs import record_rows, records
-from pe_lab.runs.evaluation_points import grid
+from pe_lab.runs.evaluation_points import grid, missing
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import RunGroup
 from pe_lab.training import checkpoint, curve, devices, resume, run_records
@@ -240,24 +240,16 @@ class Training:
         # Runs that finished under a smaller grid have rows already. Those rows stay.
         previous = [run_records.finished(self.folder, run) for run in self.group.runs]
         measured = [record_rows.measured_points(record) if record else {} for record in previous]
-        points = []
-        for point in grid(self.group.run):
-            if not all(point.is_measured(self.group.run, keys) for keys in measured):
-                points.append(point)
+        points = missing(self.group.run, grid(self.group.run), measured)
         rows = self.evaluator.rows(self.state.params, points)
         lengths = [point.length for point in points if point.split == "test"]
         chance_levels = self.evaluator.chance_levels(lengths)
         for index, record in enumerate(previous):
-            new_rows = []
-            for row in rows[index]:
-                if record_rows.point_key(row) not in measured[index]:
-                    new_rows.append(row)
             if record is None:
                 record = self._record(index)
-            if record["status"] != "finished":
-                new_rows = []  # the parameters of a diverged run mean nothing
-            record = record_rows.extended(record, new_rows, chance_levels)
-            records.write(self.folder, record)
+            # The parameters of a diverged run mean nothing.
+            new_rows = rows[index] if record["status"] == "finished" else []
+            records.write(self.folder, record_rows.extended(record, new_rows, chance_levels))
         if self.group.run.checkpoints.keep_final:
             checkpoint.keep_last(self.checkpoints)
         else:

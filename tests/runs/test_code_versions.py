@@ -3,7 +3,6 @@
 import pytest
 
 from pe_lab.runs import code_versions, record_rows
-from pe_lab.runs.errors import UserError
 from tests import record_values
 from tests.results.fake_study import record
 
@@ -38,8 +37,7 @@ def test_a_place_is_measured_once_for_each_version_of_the_code(trained):
     both = record_rows.extended(changed, [row(0.2, TRAINED)])
     assert [r["value"] for r in both["rows"]] == [0.1, 0.2]
     for sources in (TRAINED, CHANGED):
-        with pytest.raises(UserError, match="nothing is overwritten"):
-            record_rows.extended(both, [row(0.3, sources)])
+        assert record_rows.extended(both, [row(0.3, sources)]) == both
 
 
 def test_the_rows_of_the_trained_code_are_shown_and_else_the_last_ones(trained):
