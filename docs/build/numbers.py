@@ -1,12 +1,12 @@
 """Lookups of a study's numbers for pages of prose: queries of its frames, as text.
 
-Each lookup returns text as the tables show it: the declared center of a variant, the value of a
-named seed, a count, or a setting that all runs share. What has no such number is an error.
+Each lookup returns text as the tables show it: the declared center of a variant, the values of its
+seeds, a count, or a setting that all runs share. What has no such number is an error.
 """
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from pe_lab.results import (
 )
 from pe_lab.results.compare import Comparison
 from pe_lab.results.formats import difference, number, p_value
+from pe_lab.runs import paths
 from pe_lab.runs.analysis_spec import MetricPoint
 from pe_lab.runs.errors import UserError, unknown
 
@@ -176,7 +177,7 @@ class Numbers:
         if path in ("seed", "data_seed"):
             return str(self._only(cases[path], path))
         configs = {id(config): config for config in cases["config"]}
-        values = (str(_walk(config, path)) for config in configs.values())
+        values = (str(paths.value_at(config, path)) for config in configs.values())
         return str(self._only(values, path))
 
     def parameters(self, name: str) -> str:
@@ -371,10 +372,3 @@ def listed(texts: Iterable[str]) -> str:
     """Return "a, b and c"."""
     parts = list(texts)
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def _walk(config: Mapping[str, Any], path: str) -> Any:
-    value: Any = config
-    for key in path.split("."):
-        value = value[int(key)] if isinstance(value, list) else value[key]
-    return value

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pe_lab.runs import labels
+from pe_lab.runs import labels, paths
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.study_files import Entry
@@ -75,15 +75,10 @@ def _reads_scheme(config: JsonObject) -> bool:
 
 def _value_at(config: JsonObject, path: str) -> Any:
     """Return the value at a dotted path of a config; None if the config does not have the path."""
-    value: Any = config
-    for key in path.split("."):
-        if isinstance(value, list) and key.isdigit() and int(key) < len(value):
-            value = value[int(key)]
-        elif isinstance(value, Mapping):
-            value = value.get(key)
-        else:
-            return None
-    return value
+    try:
+        return paths.value_at(config, path)
+    except KeyError:
+        return None
 
 
 def _describes(label: str, value: object) -> bool:

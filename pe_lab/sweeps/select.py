@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeGuard
 
-from pe_lab.runs import records, study_files
+from pe_lab.runs import paths, records, study_files
 from pe_lab.runs.declarations import check_keys
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.labels import agrees, label
@@ -105,8 +105,7 @@ def _find_one(
     select = {"init_from": None, **init_from.get("select", {})}
     if candidates:
         check(select, candidates[0])
-    paths = init_from.get("match", ("seed",))
-    match = {path: _at(values, path) for path in paths}
+    match = {path: _at(values, path) for path in init_from.get("match", ("seed",))}
     run_ids = []
     for candidate in candidates:
         if not agrees(select, candidate):
@@ -124,16 +123,10 @@ def _find_one(
 
 
 def _at(values: JsonObject, path: str) -> object:
-    inner: object = values
-    for key in path.split("."):
-        if not isinstance(inner, Mapping) or key not in inner:
-            raise unknown(
-                f"config.init_from matches {path!r}, and the config",
-                key,
-                inner if isinstance(inner, Mapping) else (),
-            )
-        inner = inner[key]
-    return inner
+    try:
+        return paths.value_at(values, path)
+    except KeyError as e:
+        raise unknown(f"config.init_from matches {path!r}, and the config", *e.args) from e
 
 
 def _words(select: JsonObject, path: str = "") -> list[str]:

@@ -10,6 +10,7 @@ from pe_lab.results import metrics, selection, summary
 from pe_lab.results.plots import styles
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.study import EVALUATED_WITH, Study
+from pe_lab.runs import paths
 from pe_lab.runs.analysis_spec import SEPARATOR
 
 # Lines of one axes that a reader can tell apart. It is also the number of colors.
@@ -173,15 +174,8 @@ def settings_of_rates(plotted: Plotted, axis: str, names: Sequence[str]) -> pd.D
     flags = chosen.settings.loc[several, ["variant", "candidate", "is_chosen"]]
     cases = chosen.candidates.merge(flags, on=["variant", "candidate"])
     cases = cases[(cases["status"] == "finished") & (cases["evaluation"] == 0)]
-    cases["x"] = [_at(config, axis) for config in cases["config"]]
+    cases["x"] = [paths.value_at(config, axis) for config in cases["config"]]
     point = plotted.full.spec.extrapolation.point
     for name in names:
         cases[name] = summary.values_at(plotted.full, cases, name, point)["value"].to_numpy()
     return cases
-
-
-def _at(config: dict[str, object], path: str) -> object:
-    value: object = config
-    for key in path.split("."):
-        value = value[key]  # type: ignore[index]
-    return value

@@ -5,6 +5,7 @@ import pprint
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pe_lab.runs.paths import value_at
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.study_files import StudyFile
 
@@ -139,15 +140,8 @@ def _without_inner_axes(
     for inner in axes:
         if inner.startswith(f"{path}."):
             parent, _, key = inner.rpartition(".")
-            _at(config, parent)[key] = _at(base, inner)
-    return _at(config, path)
-
-
-def _at(config: Any, path: str) -> Any:
-    for key in path.split("."):
-        # A path such as model.encodings.0.combine has an index of a list.
-        config = config[int(key)] if isinstance(config, list) else config[key]
-    return config
+            value_at(config, parent)[key] = value_at(base, inner)
+    return value_at(config, path)
 
 
 def _code(value: Any) -> str:
