@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
@@ -21,6 +20,7 @@ from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.runs import plugins
+from pe_lab.training.costs import num_parameters
 
 DASH = "–"
 _POSITIONS = 64  # of the embeddings whose rms is shown, from 0 on
@@ -141,7 +141,7 @@ def facts(name: str) -> dict[str, str]:
         "acts in": _acts_in(type(encoding), requirements),
         "relative": _relative(requirements),
         "defined in": _defined_in(requirements),
-        "parameters": f"{_parameter_count(encoding):,}",
+        "parameters": f"{num_parameters(nnx.state(encoding, nnx.Param)):,}",
     }
 
 
@@ -190,11 +190,6 @@ def _defined_in(requirements: Any) -> str:
     if requirements.site == "input" or all(getattr(requirements, kind) for kind in kinds):
         return "all"
     return ", ".join(kind for kind in kinds if getattr(requirements, kind))
-
-
-def _parameter_count(encoding: nnx.Module) -> int:
-    leaves = jax.tree.leaves(nnx.state(encoding, nnx.Param))
-    return sum(int(np.prod(leaf.shape)) for leaf in leaves)
 
 
 def arguments(family: str, cls: type) -> str:

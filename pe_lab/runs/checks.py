@@ -35,8 +35,6 @@ def check(run: Run) -> None:
     _check_training(run)
     _check_evaluation(run)
     check_encodings(run)
-    for override in run.evaluate.overrides:
-        check_encodings(override.apply(run))
 
 
 def _check_model(run: Run) -> None:

@@ -101,16 +101,12 @@ def missing(
     return lacking
 
 
-def is_done(run: Run, run_records: Mapping[str, Record]) -> bool:
-    """Whether a run's record has all points of its evaluation. A failed run is not done.
-
-    Args:
-      run_records: records by run id.
+def is_done(run: Run, record: Record | None) -> bool:
+    """Whether a run has a record with all points of its evaluation. A failed run is not done.
 
     Raises:
       UserError: it was measured on other examples, or on another number of them.
     """
-    record = run_records.get(run.run_id)
     if record is None or record["status"] == "failed":
         return False
     if record["status"] == "diverged":

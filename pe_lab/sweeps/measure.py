@@ -116,12 +116,6 @@ def _chosen(folder: Path, select: JsonObject) -> Records:
         raise UserError(
             f"The selection matches none of the {len(finished)} finished runs in {folder}."
         )
-    for run_id, record in chosen.items():
-        if record["checkpoint"] is None:
-            raise UserError(
-                f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was "
-                f"False."
-            )
     return chosen
 
 
@@ -129,7 +123,7 @@ def _jobs(folder: Path, chosen: Records, request: EvaluationRequest) -> list[Job
     """One job for each run group.
 
     Raises:
-      UserError: a run group cannot be measured as requested.
+      UserError: a run kept no parameters, or a run group cannot be measured as requested.
     """
     by_group: dict[str, Records] = {}
     for run_id, record in chosen.items():

@@ -1,13 +1,11 @@
 """The memory that the states of run groups need at least, compared with this machine's."""
 
-import math
 import os
 from collections.abc import Iterable
 
-import jax
-
 from pe_lab.runs.run import RunGroup
 from pe_lab.sweeps.setups import Setups
+from pe_lab.training.costs import num_parameters
 from pe_lab.training.setup import Setup
 
 _ARRAYS = 4  # of the parameters' size: parameters, gradients and two moments of Adam
@@ -29,9 +27,7 @@ def note(groups: Iterable[RunGroup], setups: Setups) -> str | None:
 
 def state_bytes(group: RunGroup, setup: Setup) -> int:
     """Return the bytes of the parameters, gradients and optimizer states of all members."""
-    leaves = jax.tree.leaves(setup.abstract_params)
-    num_parameters = sum(math.prod(leaf.shape) for leaf in leaves)
-    return len(group.runs) * _ARRAYS * _BYTES * num_parameters
+    return len(group.runs) * _ARRAYS * _BYTES * num_parameters(setup.abstract_params)
 
 
 def machine_bytes() -> int | None:

@@ -114,7 +114,7 @@ def make(study: Study, folder: Path) -> Plan:
     _check_writable(folder)
     _check_name(study, folder)
     by_id, damaged = records.read_intact(folder)
-    unfinished = [run for run in study.runs if not is_done(run, by_id)]
+    unfinished = [run for run in study.runs if not is_done(run, by_id.get(run.run_id))]
     _check_code(unfinished, by_id)
     unfinished_ids = [run.run_id for run in unfinished]
     begun = begun_groups.of(folder, study.runs, unfinished_ids, by_id)

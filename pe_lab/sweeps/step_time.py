@@ -18,7 +18,7 @@ from pe_lab.sweeps import study
 from pe_lab.training import step
 from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk
-from pe_lab.training.costs import step_flops
+from pe_lab.training.costs import num_parameters, step_flops
 from pe_lab.training.run_records import provenance
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState, abstract_state, initial_state, members_of
@@ -43,9 +43,8 @@ class Program:
     def costs(self) -> dict[str, Any]:
         """The costs that are known without running the program."""
         memory: Any = self.compiled.memory_analysis()
-        shapes = [leaf.shape for leaf in jax.tree.leaves(self.setup.abstract_params)]
         return {
-            "parameters": sum(int(np.prod(shape)) for shape in shapes),
+            "parameters": num_parameters(self.setup.abstract_params),
             "state_bytes": memory.argument_size_in_bytes,
             "kept_bytes": _kept_bytes(self.setup),
             "temporary_bytes": memory.temp_size_in_bytes,

@@ -141,8 +141,7 @@ def _train(
 def _is_recorded(run: Run, folder: Path) -> bool:
     """Whether a run has a complete record. This alone decides, and no exit status of a worker."""
     try:
-        record = records.read_run(folder, run.run_id)
-        return record is not None and is_done(run, {run.run_id: record})
+        return is_done(run, records.read_run(folder, run.run_id))
     except UserError:  # the record is damaged, or was measured on other examples
         return False
 

@@ -1,10 +1,18 @@
-"""The floating-point operations of a training, counted from its settings."""
+"""The parameters of a model, and the floating-point operations of a training, counted."""
 
 import dataclasses
+
+import jax
+from jaxtyping import PyTree
 
 from pe_lab.model.flops import forward_flops
 from pe_lab.training.lengths.base import shares
 from pe_lab.training.setup import Setup
+
+
+def num_parameters(params: PyTree) -> int:
+    """Return the number of entries of all parameters, which may have no values yet."""
+    return sum(leaf.size for leaf in jax.tree.leaves(params))
 
 
 def length_shares(setup: Setup, num_steps: int) -> dict[int, float]:

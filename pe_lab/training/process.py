@@ -20,7 +20,6 @@ from types import FrameType
 from pe_lab.runs import locks, records, run_group_files
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
-from pe_lab.runs.run import RunGroup
 from pe_lab.training import compilation_cache, reports, run_records
 from pe_lab.training.loop import Preempted, train_run_group
 from pe_lab.training.reports import Event, Report
@@ -64,7 +63,9 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
         with _time_limit(limit):
             group = run_group_files.read(group_file)
             compilation_cache.use(group.run.execution.compilation_cache)
-            if not _all_done(group, folder):  # another sweep may have finished it
+            # Another sweep may have finished it. A damaged record of any run ends the group here.
+            present = [records.read_run(folder, run.run_id) for run in group.runs]
+            if not all(map(is_done, group.runs, present)):
                 train_run_group(group, folder, report, should_leave)
     except Preempted:
         return locks.LATER
@@ -115,15 +116,6 @@ def _write_failures(group_file: Path, folder: Path, error: str) -> None:
             run_records.write_failure(run, folder, error)
         except Exception as e:  # its record is damaged, perhaps; the other runs need theirs
             print(f"not recorded: {run.run_id}: {one_line(e)}", file=sys.stderr)
-
-
-def _all_done(group: RunGroup, folder: Path) -> bool:
-    present = {}
-    for run in group.runs:
-        path = records.path_of(folder, run.run_id)
-        if path.exists():
-            present[run.run_id] = records.read(path)
-    return all(is_done(run, present) for run in group.runs)
 
 
 def _with_progress(report: Report, file: Path) -> Report:

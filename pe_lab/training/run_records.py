@@ -112,7 +112,6 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> CostOfRun:
     num_members = len(state.step)
     all_steps = int(np.asarray(state.step)[0]) * num_members
     seconds = cost.train_seconds
-    sizes = [leaf.size for leaf in jax.tree.leaves(state.params)]
     return {
         "steps": steps,
         # Members train side by side, so only the group has a time.
@@ -120,7 +119,7 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> CostOfRun:
         "compile_seconds": cost.compile_seconds / num_members,
         "steps_per_second": all_steps / seconds if seconds else None,
         "train_flops": costs.step_flops(setup, steps) * steps,
-        "parameters": sum(sizes) // num_members,
+        "parameters": costs.num_parameters(state.params) // num_members,
         "members": num_members,
         "memory": cost.memory,
     }

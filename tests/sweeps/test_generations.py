@@ -192,24 +192,15 @@ def test_a_run_is_done_once_every_change_is_measured_too():
         len(rows(run)) == 2 + 3 * 3
     )  # validation, and three test lengths: as trained and with each change
     for kept in (rows(run), rows(run)[:-1], [r for r in rows(run) if r["override"] is None]):
-        assert is_done(
-            run, {run.run_id: {"status": "finished", "rows": kept, "config": run.to_dict()}}
-        ) is (len(kept) == 11)
+        record = {"status": "finished", "rows": kept, "config": run.to_dict()}
+        assert is_done(run, record) is (len(kept) == 11)
 
 
 def test_what_was_measured_on_other_examples_is_never_replaced():
     run = expand(grid.product()).runs[0]
+    record = {"status": "finished", "rows": rows(run, count=15), "config": run.to_dict()}
     with pytest.raises(UserError) as refused:
-        is_done(
-            run,
-            {
-                run.run_id: {
-                    "status": "finished",
-                    "rows": rows(run, count=15),
-                    "config": run.to_dict(),
-                }
-            },
-        )
+        is_done(run, record)
     said = (
         f"The run {run.run_id} has measured length 2 on 15 examples and this study asks for "
         f"16 examples: nothing is overwritten."
@@ -224,19 +215,9 @@ def test_a_place_where_nothing_could_be_measured_clashes_with_nothing():
         for place in places(run)
         if place.length == 5
     ]
-    assert (
-        is_done(
-            run,
-            {
-                run.run_id: {
-                    "status": "finished",
-                    "rows": rows(run, missing=(5,)) + null,
-                    "config": run.to_dict(),
-                }
-            },
-        )
-        is True
-    )
+    measured = rows(run, missing=(5,)) + null
+    record = {"status": "finished", "rows": measured, "config": run.to_dict()}
+    assert is_done(run, record) is True
 
 
 @pytest.mark.slow

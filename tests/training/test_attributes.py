@@ -132,15 +132,15 @@ def test_attributes_of_a_finished_run_are_measured_later_and_change_no_other_row
     record = tiny.train(tmp_path, group)[0]
     later = tiny.group("rope", **PARITY, seeds=1, evaluate__attributes=("num_ones",))
     run = later.run
-    assert is_done(group.run, {run.run_id: record})
-    assert not is_done(run, {run.run_id: record})
+    assert is_done(group.run, record)
+    assert not is_done(run, record)
     extended = tiny.train(tmp_path, later)[0]
     assert extended["rows"][: len(record["rows"])] == record["rows"]
     new = extended["rows"][len(record["rows"]) :]
     assert {row["metric"] for row in new} == {METRIC}
     assert len(new) == len({record_rows.point_key(row) for row in record["rows"]})
-    assert is_done(run, {run.run_id: extended})
-    assert is_done(group.run, {run.run_id: extended})
+    assert is_done(run, extended)
+    assert is_done(group.run, extended)
 
 
 @pytest.mark.parametrize(

@@ -96,13 +96,13 @@ def older(run, count=16, exact="none"):
 
 def test_a_record_of_the_older_meaning_is_refused():
     run = addition("longest")
-    assert is_done(run, {run.run_id: older(run, exact="longest")})
+    assert is_done(run, older(run, exact="longest"))
     words = (
         rf"^The run {run.run_id} was measured with config\.evaluate\.exact_operands='none' "
         r"and this study asks for 'longest': choose another results folder\.$"
     )
     with pytest.raises(UserError, match=words):
-        is_done(run, {run.run_id: older(run)})
+        is_done(run, older(run))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_record_of_the_older_meaning_is_refused():
 )
 def test_a_record_of_a_task_that_was_exact_before_is_read_as_it_is(task):
     run = tiny.run("rope", task=task)
-    assert is_done(run, {run.run_id: older(run)})
+    assert is_done(run, older(run))
 
 
 def test_a_record_from_before_the_setting_has_the_older_meaning():
