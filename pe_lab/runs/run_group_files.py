@@ -1,16 +1,44 @@
 """The file from which a process trains a run group."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.runs import config, older_records, records
+from pe_lab.runs import config, files, locks, older_records, records
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.run import Run, RunGroup, from_record
+
+
+@dataclass(frozen=True)
+class WrittenGroup:
+    """A run group as its file describes it.
+
+    Attributes:
+      run_ids: in the order of the group.
+      steps: of each run.
+      is_held: whether a process trained or evaluated it when the file was read.
+    """
+
+    group_id: str
+    run_ids: tuple[str, ...]
+    steps: int
+    is_held: bool
 
 
 def path_of(folder: Path, group_id: str) -> Path:
     """The file of a run group in a study's folder."""
     return folder / "groups" / f"{group_id}.json"
+
+
+def paths(folder: Path) -> list[Path]:
+    """The files of all run groups in a study's folder."""
+    return sorted((folder / "groups").glob("*.json"))
+
+
+def lock_of(file: Path) -> Path:
+    """The lock that a process holds while it trains or evaluates the run group of a file."""
+    return file.with_suffix(".lock")
 
 
 def later_mark(file: Path) -> Path:
@@ -28,6 +56,18 @@ def write(group: RunGroup, folder: Path) -> Path:
     run_ids = [run.run_id for run in group.runs]
     records.write_json(file, {"runs": runs, "run_ids": run_ids})
     return file
+
+
+def each(folder: Path) -> Iterator[WrittenGroup]:
+    """Yield the run groups of a study's folder, without those whose files cannot be read."""
+    for file in paths(folder):
+        try:
+            content = files.read_object(file)
+            run_ids = tuple(content["run_ids"])
+            steps = content["runs"][0]["train"]["steps"]
+        except (OSError, ValueError, LookupError, TypeError):  # damaged, or of an older version
+            continue
+        yield WrittenGroup(file.stem, run_ids, steps, locks.is_held(lock_of(file)))
 
 
 def read(file: Path) -> RunGroup:

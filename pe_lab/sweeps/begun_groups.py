@@ -5,11 +5,10 @@ grows (more seeds, more test lengths) would form other groups, which would not f
 of their runs. So runs that have begun together stay together.
 """
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from pe_lab.runs import locks, run_group_files
+from pe_lab.runs import run_group_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import Run
@@ -36,8 +35,7 @@ def of(
     unfinished_ids = set(unfinished)
     begun: list[Members] = []
     taken: set[str] = set()
-    for group_id in _group_ids(folder, unfinished, by_id):
-        members = _members(folder, group_id)
+    for members in _started(folder, unfinished, by_id):
         is_usable = study_ids.issuperset(members) and taken.isdisjoint(members)
         if is_usable and not unfinished_ids.isdisjoint(members):
             begun.append(members)
@@ -52,30 +50,22 @@ def of(
     return begun
 
 
-def _group_ids(folder: Path, unfinished: Collection[str], by_id: Mapping[str, Record]) -> list[str]:
-    """The groups of finished runs first: only their checkpoints have the final parameters."""
+def _started(
+    folder: Path, unfinished: Collection[str], by_id: Mapping[str, Record]
+) -> list[Members]:
+    """The members of each group that a process trains now or that has a checkpoint.
+
+    The groups of finished runs come first: only their checkpoints have the final parameters.
+    """
+    started: dict[str, Members] = {}
+    for group in run_group_files.each(folder):
+        has_checkpoint = any((folder / "checkpoints" / group.group_id).glob("[0-9]*"))
+        if group.is_held or has_checkpoint:
+            started[group.group_id] = group.run_ids
     group_ids = []
     for run_id in unfinished:
         record = by_id.get(run_id)
         if record is not None and record["status"] == "finished" and record["checkpoint"]:
             group_ids.append(record["checkpoint"]["run_group"])
-    for file in sorted((folder / "groups").glob("*.json")):
-        if locks.is_held(file.with_suffix(".lock")) or _has_checkpoint(folder, file.stem):
-            group_ids.append(file.stem)
-    return list(dict.fromkeys(group_ids))
-
-
-def _has_checkpoint(folder: Path, group_id: str) -> bool:
-    return any((folder / "checkpoints" / group_id).glob("[0-9]*"))
-
-
-def _members(folder: Path, group_id: str) -> Members:
-    """The run ids of a group; empty if its file or its checkpoint is gone."""
-    file = run_group_files.path_of(folder, group_id)
-    is_held = locks.is_held(file.with_suffix(".lock"))
-    if not is_held and not _has_checkpoint(folder, group_id):
-        return ()
-    try:
-        return tuple(json.loads(file.read_text(encoding="utf-8"))["run_ids"])
-    except (OSError, ValueError, KeyError):
-        return ()
+    group_ids += started
+    return [started[group_id] for group_id in dict.fromkeys(group_ids) if group_id in started]

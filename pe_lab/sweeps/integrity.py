@@ -43,7 +43,7 @@ def _missing(
 
 
 def _run_groups(folder: Path) -> Iterator[str]:
-    for file in sorted((folder / "groups").glob("*.json")):
+    for file in run_group_files.paths(folder):
         try:
             run_group_files.unchecked_runs(file)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:

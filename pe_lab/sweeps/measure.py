@@ -195,7 +195,7 @@ def _measure(folder: Path, job: Job) -> int:
     first = next(iter(job.chosen.values()))
     state, group = load_state(folder, first)
     file = run_group_files.path_of(folder, checkpoint_of(folder, first)["run_group"])
-    with locks.held(file.with_suffix(".lock")) as is_ours:
+    with locks.held(run_group_files.lock_of(file)) as is_ours:
         if not is_ours:
             raise UserError(
                 f"Another process trains or evaluates the run {first['run_id']}: start again "

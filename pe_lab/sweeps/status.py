@@ -1,11 +1,10 @@
 """Progress of a study (done, running, failed, left), read from its results folder alone."""
 
-import json
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.runs import locks, records, study_files, study_labels
+from pe_lab.runs import files, records, run_group_files, study_files, study_labels
 from pe_lab.runs.record_schema import JsonObject, Record
 from pe_lab.sweeps import changed_code
 
@@ -118,27 +117,18 @@ class _Group:
 
 def _groups(folder: Path) -> list[_Group]:
     groups = []
-    for file in sorted((folder / "groups").glob("*.json")):
-        content = _json(file)
-        if "run_ids" not in content:
-            continue
-        group = _Group(
-            run_ids=tuple(content["run_ids"]),
-            steps=content["runs"][0]["train"]["steps"],
-            running=locks.is_held(file.with_suffix(".lock")),
-            progress=_json(folder / "progress" / file.name),
-        )
-        groups.append(group)
+    for group in run_group_files.each(folder):
+        progress = _progress(folder, group.group_id)
+        groups.append(_Group(group.run_ids, group.steps, group.is_held, progress))
     return groups
 
 
-def _json(file: Path) -> JsonObject:
-    """The JSON object of a file; empty if the file is missing or incomplete."""
+def _progress(folder: Path, group_id: str) -> JsonObject:
+    """The progress file of a run group; empty if it is missing or incomplete."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        return files.read_object(folder / "progress" / f"{group_id}.json")
     except (OSError, ValueError):
         return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _seconds_left(

@@ -91,7 +91,7 @@ def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
 def _runs_of(folder: Path, run_ids: Sequence[str], by_id: Mapping[str, Record]) -> list[Run]:
     """The runs with these ids that have a record or belong to a written run group."""
     known: dict[str, Run] = {}
-    for file in sorted((folder / "groups").glob("*.json")):
+    for file in run_group_files.paths(folder):
         try:
             known |= {run.run_id: run for run in run_group_files.unchecked_runs(file)}
         except (OSError, ValueError, KeyError):  # a group of an older version, or a damaged file

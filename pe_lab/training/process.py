@@ -47,7 +47,7 @@ def main(
       The exit status: 0; 1 if it failed; locks.LATER if another process trains it or it was
       preempted.
     """
-    with locks.held(group_file.with_suffix(".lock")) as is_ours:
+    with locks.held(run_group_files.lock_of(group_file)) as is_ours:
         if not is_ours:  # said here, because the lock may be free when this process has ended
             report({"event": "elsewhere"})
             return locks.LATER

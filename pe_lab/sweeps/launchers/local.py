@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.runs import locks
+from pe_lab.runs import locks, run_group_files
 from pe_lab.runs.errors import one_line
 from pe_lab.sweeps.launchers._watch import Watch
 from pe_lab.sweeps.launchers._worker import Worker
@@ -223,5 +223,5 @@ class Place:
 
 
 def _is_free(file: Path) -> bool:
-    with locks.held(file.with_suffix(".lock")) as free:
+    with locks.held(run_group_files.lock_of(file)) as free:
         return free
