@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag, whole_number
-from pe_lab.sweeps import status
+from pe_lab.sweeps import durations, status
 
 
 @dataclass(frozen=True)
@@ -54,26 +54,13 @@ def lines(found: status.Status) -> Iterable[str]:
     if found.changed_code:
         yield found.changed_code
     if not found.workers:
-        yield "no process is training it" + (
-            f": about {_time(found.seconds_left)} for one worker" if found.seconds_left else ""
-        )
-    else:
-        left = (
-            "time left unknown"
-            if found.seconds_left is None
-            else f"about {_time(found.seconds_left)} left"
-        )
-        yield (
-            f"{found.workers} {'group is' if found.workers == 1 else 'groups are'} being "
-            f"trained, {left}"
-        )
-
-
-def _time(seconds: float) -> str:
-    return (
-        f"{seconds / 3600:.1f} hours"
-        if seconds >= 7200
-        else f"{seconds / 60:.1f} minutes"
-        if seconds >= 60
-        else f"{seconds:.0f} seconds"
-    )
+        line = "no process is training it"
+        if found.seconds_left:
+            line += f": about {durations.in_words(found.seconds_left)} for one worker"
+        yield line
+        return
+    left = "time left unknown"
+    if found.seconds_left is not None:
+        left = f"about {durations.in_words(found.seconds_left)} left"
+    groups = "group is" if found.workers == 1 else "groups are"
+    yield f"{found.workers} {groups} being trained, {left}"

@@ -13,7 +13,7 @@ from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup
-from pe_lab.sweeps import begun_groups, changed_code
+from pe_lab.sweeps import begun_groups, changed_code, durations
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import Study
@@ -84,7 +84,7 @@ class Plan:
         seconds /= workers
         gigaflops = _FLOPS_PER_SECOND / 1e9
         return (
-            f"{programs} programs to compile; roughly {_duration(seconds)} with "
+            f"{programs} programs to compile; roughly {durations.in_words(seconds)} with "
             f"{_counted(workers, 'worker')}, at {gigaflops:.0f} GFLOP/s each and "
             f"{_SECONDS_A_PROGRAM} s a program"
         )
@@ -93,15 +93,6 @@ class Plan:
 def _counted(count: int, noun: str) -> str:
     plural = "" if count == 1 else "s"
     return f"{count} {noun}{plural}"
-
-
-def _duration(seconds: float) -> str:
-    """A time in the largest unit that gives a number of two or more."""
-    units = {"years": 365 * 86400, "days": 86400, "hours": 3600}
-    for unit, size in units.items():
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{max(seconds / 60, 0.1):.1f} minutes"
 
 
 def make(study: Study, folder: Path) -> Plan:

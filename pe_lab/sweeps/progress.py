@@ -8,6 +8,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from pe_lab.sweeps import durations
 from pe_lab.sweeps.launchers.base import Event
 
 _PLAIN_INTERVAL = 10.0  # seconds between two lines of one run group
@@ -128,9 +129,7 @@ class Progress:
             return "evaluating" if self.active else ""
         if seconds is None:
             return "estimating time left"
-        if seconds >= 60:
-            return f"{seconds / 60:.1f} min left"
-        return f"{seconds:.0f} s left"
+        return f"{durations.in_words(seconds)} left"
 
     def _line(self, group: str, event: str) -> None:
         elapsed = time.monotonic() - self.printed_at.get(group, 0)

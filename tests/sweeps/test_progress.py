@@ -40,7 +40,8 @@ def test_without_a_terminal_a_group_is_one_plain_line_with_loss_rate_count_and_t
         display.event("a", {"event": "started"})
         clock(10)
         display.event("a", at(50, rate=10.0))
-    assert lines() == ["rope  step 50/100 x 2  loss 0.2500  10 steps/s  0 of 3 runs, 20 s left"]
+    (line,) = lines()
+    assert line == "rope  step 50/100 x 2  loss 0.2500  10 steps/s  0 of 3 runs, 20 seconds left"
 
 
 def test_lines_of_one_group_are_ten_seconds_apart(shown, clock):
@@ -192,13 +193,15 @@ def test_evaluation_is_named_after_the_last_step(shown, clock):
     ("seconds", "words"),
     [
         (None, "estimating time left"),
-        (0.0, "0 s left"),
-        (59.0, "59 s left"),
-        (60.0, "1.0 min left"),
-        (5400.0, "90.0 min left"),
+        (0.0, "0 seconds left"),
+        (119.0, "119 seconds left"),
+        (120.0, "2.0 minutes left"),
+        (5400.0, "90.0 minutes left"),
+        (86400.0, "24.0 hours left"),
+        (1e8, "3.2 years left"),
     ],
 )
-def test_time_is_told_in_seconds_then_minutes(shown, monkeypatch, seconds, words):
+def test_the_time_left_is_in_the_largest_unit_with_two_or_more(shown, monkeypatch, seconds, words):
     display, lines = shown
     monkeypatch.setattr(display, "seconds_left", lambda: seconds)
     display.event("a", {"event": "resumed", "step": 1})

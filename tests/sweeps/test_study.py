@@ -374,6 +374,6 @@ def test_the_time_is_shared_by_no_more_workers_than_run_groups():
     setups = Setups()
     todo = Plan(study.Study("x", ()), Path(), groups, 4, None, {}, setups)
     # Three programs of seven seconds for each run group.
-    assert "6 programs to compile; roughly 0.7 minutes with 1 worker, " in todo.estimate(1)
+    assert "6 programs to compile; roughly 42 seconds with 1 worker, " in todo.estimate(1)
     for workers in (2, 64):
-        assert "roughly 0.4 minutes with 2 workers, " in todo.estimate(workers)
+        assert "roughly 21 seconds with 2 workers, " in todo.estimate(workers)
