@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from docs.build import markdown
 from docs.build.numbers import STUDIES
@@ -15,7 +15,7 @@ from pe_lab.results import frame, variance
 
 LENGTHS = (10, 12, 16)
 FACTORS = ("initialization", "data")
-BOTH = variance.JOIN.join(FACTORS)
+ROUNDING = "rounding"
 # The same runs in three orders of summation: the contiguous runs of the placebos, and two studies.
 ORDERS = ("noise_placebo", "noise_vmap", "noise_reference")
 SEEDS = (3, 6, 10)  # of the smallest difference that can be told from noise
@@ -23,26 +23,26 @@ RESAMPLES = 2000
 Z = 1.96  # standard errors of a 95 % interval
 
 Numbers = Float[np.ndarray, "k"]
-Orders = Sequence[pd.DataFrame]
+Drawn = Int[np.ndarray, "n"]  # indices of seeds
 Variant = tuple[str, str]  # labels of the encoding and the positions
 Grid = Float[np.ndarray, "i d"]  # exact match by seed of the weights and of the data
 
 
 def lookups(root: Path) -> dict[str, Any]:
     full = _tests(root / STUDIES / "noise")
-    orders = [_tests(root / STUDIES / name) for name in ORDERS]
-    placebos = orders[0]
+    placebos = _tests(root / STUDIES / ORDERS[0])
+    parts = shares(root)
     return {
-        "shares": shares_table(full, orders),
+        "shares": shares_table(full, parts),
         "differences": differences_table(full),
         "placebos": placebo_table(placebos),
         "largest_gap": lambda name, length: f"{np.abs(_gaps(placebos, name, length)).max():.2f}",
         "mean_gap": lambda name, length: _signed(_gaps(placebos, name, length).mean()),
         "few": SEEDS[0],
         "many": SEEDS[-1],
-        "share": lambda name, length, part: f"{_shares(full, name, length)[part]:.2f}",
-        "share_interval": functools.partial(_share_interval, full),
-        "rounding": functools.partial(_rounding, full, orders),
+        "share": lambda *at: f"{parts.loc[at].value:.2f}",
+        "share_interval": lambda *at: _brackets(parts.loc[at]),
+        "rounding": lambda *at: f"{parts.loc[(*at, ROUNDING)].value:.2f}",
         "smallest": lambda name, length, seeds: f"{_smallest(full, name, length, seeds):.2f}",
         "initial_seeds": str(full["seed"].nunique()),
         "data_seeds": str(full["data_seed"].nunique()),
@@ -68,34 +68,36 @@ def _tests(folder: Path) -> pd.DataFrame:
     return tests[columns].astype({"model.encodings": str, "positions": str})
 
 
-def shares_table(full: pd.DataFrame, orders: Orders) -> str:
-    """Return the mean, the deviation of a run, and the shares of its variance."""
-    rows = [["encoding", "length", "mean", "sd of a run", *FACTORS, "both together", "rounding"]]
+@functools.cache
+def shares(root: Path) -> pd.DataFrame:
+    """Return the shares of a run's variance, of each encoding and length.
+
+    Index: encoding, length and part. Columns: value, low and high.
+    """
+    full = _tests(root / STUDIES / "noise")
+    orders = [_tests(root / STUDIES / name) for name in ORDERS]
+    frames = {}
     for encoding in full["model.encodings"].unique():
         for length in LENGTHS:
-            cells = _shares_row(_grid(full, encoding, length))
-            rounding = _rounding_cell(full, orders, encoding, length)
-            rows.append([f"`{encoding}`", str(length), *cells, rounding])
-    return markdown.table(rows)
+            by_order = [_by_seed(order, encoding, "contiguous", length) for order in orders]
+            frames[encoding, length] = _shares(_grid(full, encoding, length), np.array(by_order))
+    return pd.concat(frames)
 
 
-def _rounding_cell(full: pd.DataFrame, orders: Orders, encoding: str, length: int) -> str:
-    """Return the share of rounding, with the interval from seeds that are drawn anew."""
-    grid, by_order = _grid(full, encoding, length), _by_order(orders, encoding, length)
-    generator = np.random.default_rng(0)
-    values = []
-    for _ in range(RESAMPLES):
-        rows, columns, runs = (
-            generator.integers(size, size=size) for size in (*grid.shape, by_order.shape[1])
-        )
-        values.append(_rounding_share(grid[np.ix_(rows, columns)], by_order[:, runs]))
-    low, high = np.nanquantile(values, [0.025, 0.975])
-    return f"{_rounding_share(grid, by_order):.2f} [{low:.2f}, {high:.2f}]"
+def _shares(grid: Grid, by_order: Float[np.ndarray, "o s"]) -> pd.DataFrame:
+    """Return the shares of the seeds and of rounding, with their intervals; the index is part."""
 
+    def of_seeds(rows: Drawn, columns: Drawn) -> list[float]:
+        return list(variance.shares(grid[np.ix_(rows, columns)], FACTORS).values())
 
-def _rounding(full: pd.DataFrame, orders: Orders, encoding: str, length: int) -> str:
-    share = _rounding_share(_grid(full, encoding, length), _by_order(orders, encoding, length))
-    return f"{share:.2f}"
+    def of_rounding(rows: Drawn, columns: Drawn, runs: Drawn) -> float:
+        return _rounding_share(grid[np.ix_(rows, columns)], by_order[:, runs])
+
+    parts = pd.DataFrame({"value": variance.shares(grid, FACTORS)})
+    parts["low"], parts["high"] = _interval(of_seeds, grid.shape)
+    low, high = _interval(of_rounding, (*grid.shape, by_order.shape[1]))
+    parts.loc[ROUNDING] = [_rounding_share(grid, by_order), low, high]
+    return parts
 
 
 def _rounding_share(grid: Grid, by_order: Float[np.ndarray, "o s"]) -> float:
@@ -105,45 +107,36 @@ def _rounding_share(grid: Grid, by_order: Float[np.ndarray, "o s"]) -> float:
     return float(within / total) if total else float("nan")
 
 
-def _by_order(orders: Orders, encoding: str, length: int) -> Float[np.ndarray, "o s"]:
-    return np.array([_by_seed(order, encoding, "contiguous", length) for order in orders])
+def _interval(
+    statistic: Callable[..., float | list[float]], sizes: Sequence[int]
+) -> Float[np.ndarray, "2 ..."]:
+    """Return the percentile interval of a statistic, from seeds that are drawn anew.
 
-
-def _shares(full: pd.DataFrame, encoding: str, length: int) -> dict[str, float]:
-    return variance.shares(_grid(full, encoding, length), FACTORS)
-
-
-def _share_interval(full: pd.DataFrame, encoding: str, length: int, part: str) -> str:
-    low, high = _interval(functools.partial(_share, part), _grid(full, encoding, length))
-    return f"[{low:.2f}, {high:.2f}]"
-
-
-def _shares_row(grid: Grid) -> list[str]:
-    """Return the cells of one encoding at one length."""
-    mean, deviation = f"{grid.mean():.2f}", f"{grid.std(ddof=1):.3f}"
-    shares = variance.shares(grid, FACTORS)
-    cells = []
-    for name in (*FACTORS, BOTH):
-        low, high = _interval(functools.partial(_share, name), grid)
-        cells.append(f"{shares[name]:.2f} [{low:.2f}, {high:.2f}]")
-    return [mean, deviation, *cells]
-
-
-def _share(name: str, grid: Grid) -> float:
-    return variance.shares(grid, FACTORS)[name]
-
-
-def _interval(statistic: Callable[[Grid], float], grid: Grid) -> tuple[float, float]:
-    """Return the percentile interval from seeds of both kinds that are drawn anew."""
+    Args:
+      statistic: of the drawn indices of each axis.
+      sizes: of the axes.
+    """
     generator = np.random.default_rng(0)
-    num_initial, num_data = grid.shape
     values = []
     for _ in range(RESAMPLES):
-        rows = generator.integers(num_initial, size=num_initial)
-        columns = generator.integers(num_data, size=num_data)
-        values.append(statistic(grid[np.ix_(rows, columns)]))
-    low, high = np.nanquantile(values, [0.025, 0.975])
-    return float(low), float(high)
+        drawn = [generator.integers(size, size=size) for size in sizes]
+        values.append(statistic(*drawn))
+    return np.nanquantile(values, [0.025, 0.975], axis=0)
+
+
+def shares_table(full: pd.DataFrame, parts: pd.DataFrame) -> str:
+    """Return the mean, the deviation of a run, and the shares of its variance."""
+    rows = [["encoding", "length", "mean", "sd of a run", *FACTORS, "both together", ROUNDING]]
+    for (encoding, length), of_runs in parts.groupby(level=[0, 1], sort=False):
+        grid = _grid(full, encoding, length)
+        cells = [f"{share.value:.2f} {_brackets(share)}" for share in of_runs.itertuples()]
+        moments = [f"{grid.mean():.2f}", f"{grid.std(ddof=1):.3f}"]
+        rows.append([f"`{encoding}`", str(length), *moments, *cells])
+    return markdown.table(rows)
+
+
+def _brackets(share: Any) -> str:
+    return f"[{share.low:.2f}, {share.high:.2f}]"
 
 
 def differences_table(full: pd.DataFrame) -> str:
