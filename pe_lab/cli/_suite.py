@@ -149,7 +149,7 @@ def _show(form: Form, folder: Path) -> None:
     if form.tune is None:
         published = suite_grid.read_scores(suite.GRID_SCORES)
         spec = read_analysis_spec.from_dict(suite.analysis_of(form))
-        page = suite_grid.page(published, rows, protocol(form), spec, form.remark)
+        page = suite_grid.page(published, rows, protocol(form), suite.RATES, spec, form.remark)
     else:
         rows = rows if form.smoke else [*suite.row_folders(), *rows]
         page = table_of_suite.page(rows, protocol(form), form.remark, _published_costs())

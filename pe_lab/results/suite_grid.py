@@ -14,7 +14,8 @@ from pe_lab.results.study import Study
 from pe_lab.results.suite import Page, SuiteProtocol
 from pe_lab.runs.analysis_spec import AnalysisSpec
 
-_WORDS = ("run_id", "name", "train.learning_rate")
+_RATE = "train.learning_rate"
+_WORDS = ("run_id", "name", _RATE)
 _TASK = "copy"
 
 
@@ -51,6 +52,7 @@ def page(
     published: pd.DataFrame,
     folders: Sequence[Path],
     protocol: SuiteProtocol,
+    rates: Sequence[float],
     spec: AnalysisSpec,
     remark: str,
 ) -> Page:
@@ -59,11 +61,13 @@ def page(
     Args:
       published: of `read_scores`.
       folders: each holds a study of one row.
+      rates: learning rates of each row; published runs at others are left out.
 
     Raises:
       UserError: a folder holds no study, or a record is damaged.
     """
-    rows = [published[published["seed"] < protocol.seeds]]
+    has_rate = published[_RATE].astype(float).isin(rates)
+    rows = [published[has_rate & (published["seed"] < protocol.seeds)]]
     num_runs = int(rows[0].groupby("name").size().max())
     parts = [remark]
     for folder in folders:

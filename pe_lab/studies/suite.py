@@ -40,7 +40,7 @@ def row_folders():
 class Form:
     """A form of the suite: the name of its studies, its tasks, seeds and tuning.
 
-    Without tuning, every seed trains at every learning rate, as in suite_grid.
+    Without tuning, every seed trains at every one of RATES. Its runs are runs of suite_grid.
     """
 
     name: str
@@ -58,8 +58,8 @@ QUICK = Form(
     ("copy",),
     4,
     tune=None,
-    remark="Copying with four seeds. Published rows are those of suite_grid:copying, with their "
-    "first four seeds.",
+    remark="Copying with four seeds at three learning rates. Published rows are those of "
+    "suite_grid:copying, with the same seeds and rates.",
 )
 SMOKE = Form(
     "suite_smoke", ("copy",), 3, dict(tune, seeds=1), smoke=True, remark="Smoke rows: no results."
@@ -94,7 +94,9 @@ def points(encodings, form=FULL, names=None):
     """The points of encodings: each task under its name alone, with its lengths and steps."""
     names = names or form.tasks
     if form.tune is None:
-        return suite_grid.points({"model.encodings": encodings}, names, range(form.seeds))
+        tasks = suite_grid.tasks({name: suite_grid.TASKS[name] for name in names}, curves={})
+        axes = {"train.learning_rate": RATES, "seed": range(form.seeds)}
+        return grid.product({"model.encodings": encodings}, tasks, axes)
     return points_of(encodings, {name: TASKS[name] for name in names}, form)
 
 

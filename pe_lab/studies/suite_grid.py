@@ -88,16 +88,11 @@ def sweep(pilot=False, copying=False, smoke=False):
     if smoke:
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(TASKS.items())[:1]}
         return grid.product(_rows()[:2], tasks(steps), {"seed": range(1)})
-    return points(_rows(), ("copy",) if copying else TASKS, range(SEEDS))
-
-
-def points(rows, names, seeds):
-    """The points of rows: every learning rate and seed, one task after the other."""
-    of_tasks = []
-    rates = {"train.learning_rate": RATES}
-    for name in names:
-        of_tasks += grid.product(rows, tasks({name: TASKS[name]}), rates, {"seed": seeds})
-    return of_tasks
+    points = []
+    for name in ("copy",) if copying else TASKS:  # one task after the other, in this order
+        of_task = tasks({name: TASKS[name]})
+        points += grid.product(_rows(), of_task, rates, {"seed": range(SEEDS)})
+    return points
 
 
 def _rows():
@@ -122,8 +117,13 @@ def _rows():
     )
 
 
-def tasks(chosen):
-    """The points of tasks, each under its name alone, with its lengths and steps."""
+def tasks(chosen, curves=None):
+    """The points of tasks, each under its name alone, with its lengths and steps.
+
+    Args:
+      curves: multiples on the training curve by task, (1, 2) for the others; default: CURVES.
+    """
+    curves = CURVES if curves is None else curves
     points = []
     for name, (task, max_length, steps) in chosen.items():
         lengths = {round(multiple * max_length) for multiple in MULTIPLES}
@@ -133,7 +133,7 @@ def tasks(chosen):
             "train.steps": steps,
             "evaluate.lengths": tuple(sorted(lengths)),
             "evaluate.curve_lengths": tuple(
-                round(m * max_length) for m in CURVES.get(name, (1, 2))
+                round(m * max_length) for m in curves.get(name, (1, 2))
             ),
         }
         settings = {path: [grid.labelled("", value)] for path, value in hidden.items()}
