@@ -88,6 +88,7 @@ def sweep(pilot=False, copying=False, smoke=False):
     if smoke:
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(TASKS.items())[:1]}
         return grid.product(_rows()[:2], tasks(steps), {"seed": range(1)})
+    rates = {"train.learning_rate": RATES}
     points = []
     for name in ("copy",) if copying else TASKS:  # one task after the other, in this order
         of_task = tasks({name: TASKS[name]})
