@@ -13,7 +13,7 @@ import jax
 import pe_lab
 from pe_lab.sweeps.step_time import Program
 
-PACKAGE = str(Path(pe_lab.__file__).parent) + "/"
+PACKAGE = Path(pe_lab.__file__).parent
 INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?([\w.-]+) = .*stack_frame_id=(\d+)")
 SECTIONS = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
@@ -66,10 +66,10 @@ def _place(tables: dict[str, dict[int, str]], frame: int) -> str | None:
         file, function = (
             int(n) for n in re.findall(r"=(\d+)", tables["FileLocations"][location])[:2]
         )
+        # A program from the compilation cache may have the paths of another checkout.
         path = tables["FileNames"][file].strip('"')
-        if path.startswith(PACKAGE):
-            return (
-                f"{path.removeprefix(PACKAGE)} {tables['FunctionNames'][function].strip(chr(34))}"
-            )
+        _, package, name = path.rpartition("/pe_lab/")
+        if package and (PACKAGE / name).is_file():
+            return f"{name} {tables['FunctionNames'][function].strip(chr(34))}"
         frame = parent - 1  # a frame that has no parent is written as having 1
     return None

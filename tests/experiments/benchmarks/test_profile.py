@@ -28,12 +28,14 @@ def test_the_longest_is_first_and_no_loop_counts_what_it_holds(found):
     assert found.get("training/step.py chunk", 0) < sum(found.values()) / 2
 
 
-def test_frames_are_read_up_to_the_first_function_of_the_library():
+@pytest.mark.parametrize("package", [profile.PACKAGE, "/another/checkout/pe_lab"])
+def test_frames_are_read_up_to_the_first_function_of_the_library(package):
+    """A program from the compilation cache may have been compiled in another checkout."""
     text = "\n".join(
         [
             "FileNames",
-            '1 "' + profile.PACKAGE + 'encodings/rope.py"',
-            '2 "/elsewhere/linear.py"',
+            f'1 "{package}/encodings/rope.py"',
+            '2 "/home/pe_lab/site-packages/linear.py"',
             "",
             "FunctionNames",
             '1 "RoPE.qk"',
