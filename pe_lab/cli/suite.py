@@ -31,7 +31,7 @@ class Options:
     """Arguments of `pe-lab suite`."""
 
     encodings: Sequence[str] = arguments("rows to train: rope(base=5e5), LABEL=my.module:Mine")
-    quick: bool = flag("copying alone, at every learning rate, in a table of its own")
+    quick: bool = flag("copying alone, at three learning rates, in a table of its own")
     smoke: bool = flag("a tiny form, which only shows that everything works")
     results: Path | None = flag("folder of the rows; default: results/suite", Path, default=None)
     bundle: Path | None = flag("an archive of the row, FILE.zip", Path, default=None)

@@ -83,7 +83,7 @@ def by_variant(spec: AnalysisSpec, runs: pd.DataFrame) -> pd.DataFrame:
 def multiple_of(spec: AnalysisSpec) -> int | float:
     """Return the multiple of the training length at which runs are scored."""
     multiple = spec.extrapolation.point.at
-    assert multiple is not None  # `tables` has checked it, and suite_grid states it.
+    assert multiple is not None  # `tables` has checked it, and suite_grid has the default
     return multiple
 
 

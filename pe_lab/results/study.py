@@ -145,8 +145,7 @@ class Study:
     def chance_levels(self) -> pd.DataFrame:
         """The chance levels of the tasks: task, metric, length and value.
 
-        A predictor that does not see the prompt reaches the chance level. The value is the highest
-        one of the finished runs of the task.
+        A predictor that sees no prompt reaches it. The highest one of the finished runs counts.
         """
         levels = self.finished[["run", "task"]].merge(self.measured_chance, on="run")
         groups = levels.groupby(["task", "metric", "length"], sort=False, observed=True)

@@ -16,7 +16,6 @@ from pe_lab.runs.analysis_spec import AnalysisSpec
 
 _RATE = "train.learning_rate"
 _WORDS = ("run_id", "name", _RATE)
-_TASK = "copy"
 
 
 def scores(study: Study) -> pd.DataFrame:
@@ -69,11 +68,12 @@ def page(
     has_rate = published[_RATE].astype(float).isin(rates)
     rows = [published[has_rate & (published["seed"] < protocol.seeds)]]
     num_runs = int(rows[0].groupby("name").size().max())
+    (task,) = protocol.configs
     parts = [remark]
     for folder in folders:
         study = frame.read(folder)
         finished = study.cases[study.cases["status"] == "finished"]
-        reason = suite.reason_to_leave_out(study, _TASK, finished, protocol)
+        reason = suite.reason_to_leave_out(study, task, finished, protocol)
         if not reason and len(finished) < num_runs:
             reason = f"{len(finished)} of its {num_runs} runs are finished"
         if reason:

@@ -67,14 +67,8 @@ SMOKE = Form(
 
 
 def get_config(smoke=False):
-    c = base.get_config()
-    c.train.criterion = None  # a fixed budget
-    c.train.update(batch_size=32, warmup_steps=100)
-    c.evaluate.update(curve_every=250)
+    c = suite_grid.get_config(smoke=smoke)
     if smoke:
-        c.model.update(width=16, num_heads=2, feedforward_width=16)
-        c.train.update(batch_size=8, warmup_steps=2)
-        c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
         c.execution.chunk_steps = 6
     return c
 
