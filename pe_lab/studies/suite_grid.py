@@ -83,8 +83,8 @@ def get_config(pilot=False, copying=False, smoke=False):
 def sweep(pilot=False, copying=False, smoke=False):
     if pilot:
         encodings = {"model.encodings": [(dict(name=name),) for name in PILOT_ENCODINGS]}
-        rates = {"train.learning_rate": PILOT_RATES}
-        return grid.product(encodings, tasks(ADDITIONS), rates, {"seed": range(1)})
+        of_pilot = {"train.learning_rate": PILOT_RATES, "seed": range(1)}
+        return grid.product(encodings, tasks(ADDITIONS), of_pilot)
     if smoke:
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(TASKS.items())[:1]}
         return grid.product(_rows()[:2], tasks(steps), {"seed": range(1)})
