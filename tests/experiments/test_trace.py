@@ -10,7 +10,7 @@ def result():
     return trace.trace()
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_stack_goes_from_the_training_loop_through_the_step_to_the_softmax(result):
     assert result.stack[0] == trace.LOOP
     assert trace.STEP in result.stack
@@ -18,7 +18,7 @@ def test_the_stack_goes_from_the_training_loop_through_the_step_to_the_softmax(r
     assert len(result.stack) - 2 <= 15
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_picture_shows_the_files_that_a_sweep_runs(result):
     assert trace.PICTURE.read_text(encoding="utf-8") == trace.picture(result.files)
 
