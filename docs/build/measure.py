@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from docs.build import (
+    budget,
     corpora,
     coverage,
     encodings,
@@ -59,6 +60,10 @@ def scorecard(root: Path) -> None:
 
 # name -> (function, what it does and how long it takes)
 MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "budget": (
+        budget.measure,
+        "exact match of the means of parameters of results/budget: half an hour",
+    ),
     "chance_levels": (chance_levels, "chance levels of all tasks: one minute"),
     "corpora": (corpus_entropy, "bits per byte of the corpus `stories`: three minutes"),
     "coverage": (interval_coverage, "coverage of intervals, by simulation: ten minutes"),

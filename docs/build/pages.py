@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from docs.build import (
+    budget,
     costs,
     encodings,
     metrics,
@@ -55,6 +56,7 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/statistics.md": statistics.lookups,
     "docs/studies.md": metrics.lookups,
     "docs/tasks.md": tasks.lookups,
+    "results/published/budget/README.md": budget.lookups,
     "results/published/encoding_costs/README.md": costs.lookups,
     "results/published/huang8_scaled/README.md": functools.partial(
         reproductions.of_study, "huang8_scaled"

@@ -1,0 +1,200 @@
+"""Does extrapolation rise or fall with the budget? The numbers that configs/budget.py declares.
+
+`python -m docs.build --measure=budget` averages the parameters that the study keeps in
+results/budget, and writes their exact match beside its published records.
+"""
+
+import functools
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import pandas as pd
+from jaxtyping import Array, Float, PyTree
+
+from docs.build import markdown
+from pe_lab.results import equivalence, formats, frame, run_scores, statistics
+from pe_lab.results.formats import Cell
+from pe_lab.runs import records
+from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.record_schema import Record
+from pe_lab.runs.run import from_record
+from pe_lab.training.build import build_setup
+from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.run_records import provenance
+from pe_lab.training.setup import Setup
+from pe_lab.training.trained_runs import params_through_training
+
+config = importlib.import_module("configs.budget")
+TRAINED = Path("results/budget")
+FOLDER = Path("results/published/budget")
+AVERAGED = FOLDER / "averaged.json"
+RATE, BUDGET, ALL = "train.learning_rate", "train.steps", "all rates"
+LONGEST, USUAL = f"{config.BUDGETS[-1]} steps", f"{config.BUDGETS[1]} steps"
+AT_TWICE = run_scores.at(2)
+# Of the rules that the config declares.
+FEWEST_SEEDS, HIGH, FALL, SOLVED = 3, 0.9, 0.5, 0.99
+
+
+def measure(root: Path) -> None:
+    """Evaluate the averaged parameters of every finished run of a new budget."""
+    measured, source = {}, None
+    for run_id, record in records.read_all(root / TRAINED).items():
+        run = from_record(record["config"])
+        if record["status"] == "finished" and run.train.steps != config.BUDGETS[1]:
+            params = averaged(root / TRAINED, record)
+            measured[run_id] = exact_match(build_setup(run), params)
+            source = source or provenance(run)
+    records.write_json(root / AVERAGED, {"provenance": source, "exact_match": measured})
+
+
+def averaged(folder: Path, record: Record) -> PyTree[Float[Array, "..."]]:
+    """Return the mean of a run's parameters over the curve points of its last tenth."""
+    steps = record["config"]["train"]["steps"]
+    points = params_through_training(folder, record)
+    last = [params for step, params in points if 10 * step >= 9 * steps]
+    return jax.tree.map(lambda *leaves: sum(leaves) / len(leaves), *last)
+
+
+def exact_match(setup: Setup, params: PyTree[Float[Array, "..."]]) -> float:
+    """Return exact match in the test at twice the training length, on the examples of records."""
+    length = 2 * setup.run.train.max_length
+    evaluator = Evaluator(setup, [length], lambda function, *_: jax.jit(function))
+    of_one_member = jax.tree.map(lambda leaf: leaf[None], params)
+    (rows,) = evaluator.rows(of_one_member, [EvaluationPoint("test", length, 0)])
+    (value,) = [row["value"] for row in rows if row["metric"] == "exact_match"]
+    return float(value)
+
+
+@functools.cache
+def scores(root: Path) -> pd.DataFrame:
+    """Return one row for each run, with the columns of run_scores.of and of_curves, and:
+
+    name: the encoding and its positions.
+    is_new: whether it is a finished run of another budget than the usual one.
+    averaged: exact match at twice the length with averaged parameters; NaN if not new.
+    """
+    study = frame.read(root / FOLDER)
+    runs = run_scores.of(study.numbers)
+    labels = runs[["model.encodings", "positions"]].to_numpy()
+    measured = json.loads((root / AVERAGED).read_text(encoding="utf-8"))["exact_match"]
+    runs = runs.assign(
+        name=[" · ".join(filter(None, row)) for row in labels],
+        is_new=(runs["status"] == "finished") & (runs[BUDGET] != USUAL),
+        averaged=runs["run_id"].map(measured),
+    )
+    assert (runs["averaged"].notna() == runs["is_new"]).all(), f"{AVERAGED} has other runs"
+    return runs.join(of_curves(study.curves), on="run_id")
+
+
+def of_curves(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return exact match at twice the training length on the curve of each run.
+
+    Index: run_id. Columns: best, at any point; last; and first_solved, at the first point with an
+    exact match of SOLVED at the training length, NaN without one.
+    """
+    rows = curves[curves["metric"] == "exact_match"].astype({"run_id": str, "length": int})
+    rows = rows.assign(multiple=rows["length"] / rows["max_length"])
+    table = rows.pivot(index=["run_id", "step"], columns="multiple", values="value").sort_index()
+    by_run = table[2].groupby("run_id")
+    first_solved = table.loc[table[1] >= SOLVED, 2].groupby("run_id").first()
+    return pd.DataFrame(dict(best=by_run.max(), last=by_run.last(), first_solved=first_solved))
+
+
+def changes(runs: pd.DataFrame) -> dict[tuple[str, str], list[float]]:
+    """Return the longest budget minus the usual one, in exact match at twice the training length.
+
+    There is one difference for each seed that solves the training lengths with both. Keys are the
+    name and the label of the rate.
+    """
+    differences = {}
+    for (name, rate), of_rate in runs.groupby(["name", RATE], sort=False):
+        solved = of_rate[of_rate["solved"]]
+        by_budget = solved.pivot(index="seed", columns=BUDGET, values=AT_TWICE)
+        pairs = by_budget.reindex(columns=[LONGEST, USUAL]).dropna()
+        differences[name, rate] = (pairs[LONGEST] - pairs[USUAL]).tolist()
+    return differences
+
+
+def verdict(differences: list[float]) -> str:
+    """Return rises, falls, stays or undecided. An interval that excludes 0 decides first.
+
+    The interval is Student's, as for contrasts with five to nine pairs. Contrasts have none below.
+    """
+    interval = statistics.t_interval(differences)
+    if interval is None or len(differences) < FEWEST_SEEDS:
+        return "undecided"
+    if interval.low > 0:
+        return "rises"
+    if interval.high < 0:
+        return "falls"
+    is_alike = equivalence.verdict(interval, config.MARGIN) == "alike"
+    return "stays" if is_alike else "undecided"
+
+
+def collapses(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the numbers of runs that collapse, of those that solve the training lengths.
+
+    Index: name and label of the rate, or ALL. Columns: collapsed, solved and text. ALL has Wilson's
+    interval, as if the runs of a seed were independent.
+    """
+    is_high = runs["best"] >= HIGH
+    falls = runs["best"] - runs["last"] >= FALL
+    runs = runs.assign(collapsed=runs["solved"] & is_high & falls)
+    parts = []
+    for part in (runs, runs.assign(**{RATE: ALL})):
+        parts.append(part.groupby(["name", RATE], sort=False)[["collapsed", "solved"]].sum())
+    counts = pd.concat(parts)
+    texts = []
+    for (_, rate), row in counts.iterrows():
+        interval = statistics.wilson(*row) if rate == ALL else None
+        texts.append(f"{row['collapsed']} of {row['solved']}{formats.bracket(interval)}")
+    return counts.assign(text=texts)
+
+
+def mean_difference(runs: pd.DataFrame, a: str, b: str) -> Cell:
+    """Return the mean of a - b over new runs, with a percentile bootstrap interval over seeds."""
+    # A run that never reaches SOLVED has no first point.
+    new = runs[runs["is_new"]].dropna(subset=[a, b])
+    differences = new[a] - new[b]
+    # A seed is drawn with all of its runs, which share its data.
+    by_seed = differences.groupby(new["seed"]).agg(["sum", "size"]).to_numpy(float)
+    interval = statistics.bootstrap(
+        [by_seed], lambda x: x[..., 0].sum(axis=-1) / x[..., 1].sum(axis=-1), corrected=False
+    )
+    mean = float(differences.mean())
+    text = f"{formats.difference(mean, interval)} over {len(new)} runs"
+    return Cell(text, mean, interval.low, interval.high, len(new))
+
+
+def lookups(root: Path) -> dict[str, Any]:
+    runs = scores(root)
+    differences = pd.Series(changes(runs))
+    verdicts = [verdict(of_seeds) for of_seeds in differences]
+    texts, counts = differences.map(_change), collapses(runs)["text"]
+    return {
+        "changes_table": _table(texts),
+        "change": lambda name, rate: texts[name, rate],
+        "num_with": lambda word: f"{verdicts.count(word)} of {len(verdicts)}",
+        "collapses_table": _table(counts),
+        "collapses": lambda name, rate=ALL: counts[name, rate],
+        "averaging": mean_difference(runs, "averaged", AT_TWICE).text,
+        "stopping": mean_difference(runs, "first_solved", "last").text,
+        "rule": {"margin": config.MARGIN, "seeds": FEWEST_SEEDS, "high": HIGH, "fall": FALL},
+    }
+
+
+def _change(differences: list[float]) -> str:
+    """Return the mean difference with its interval, the number of seeds and the verdict."""
+    interval = statistics.t_interval(differences)
+    text = formats.difference(statistics.mean(differences), interval)
+    return f"{text}, {len(differences)} seeds: {verdict(differences)}"
+
+
+def _table(texts: pd.Series) -> str:
+    """Return texts by name and rate, with a column for each rate."""
+    table = texts.unstack(sort=False, fill_value=formats.DASH)
+    rows = [[f"`{name}`", *row] for name, row in table.iterrows()]
+    return markdown.table([["encoding", *table.columns], *rows])
