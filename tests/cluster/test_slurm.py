@@ -105,6 +105,8 @@ def begun(tmp_path, folder, environment, *arguments, study=STUDY):
         "COLUMNS": "100",
         "PYTHONPATH": str(ROOT),
     }
+    # A process inherits that a signal is ignored, and jobs in the background ignore this one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     return subprocess.Popen(
         command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
