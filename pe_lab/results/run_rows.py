@@ -19,7 +19,7 @@ from pe_lab.runs.first_steps import FirstStep
 from pe_lab.runs.labels import label
 from pe_lab.runs.record_schema import JsonObject, Record, RecordRow
 
-# What the positions of a test depend on: the task with the layout, and numbers by length.
+# Columns that determine the positions of a test: task with layout, and numbers by length.
 INPUT = ["input", "layout_tokens", "num_tokens", "max_test_position"]
 _LENGTH_METRICS = []
 _RUN_METRICS = []
@@ -41,11 +41,11 @@ _FACTS = [
 
 
 class RunRows:
-    """The rows of a study, collected from one record after the other.
+    """The rows of a study, collected record by record.
 
     Attributes:
-      configs: of each run, with its seeds. Runs share the other settings.
-      evaluations: code of each evaluation override by its label; 0 is no override.
+      configs: of each run, with its seeds. Equal other settings are stored once.
+      evaluations: code of each evaluation override by label; 0: no override.
       axes_of: labels of each override on the axes of its grid.
     """
 
@@ -100,7 +100,7 @@ class RunRows:
     def _add_override(self, run: int, override: JsonObject) -> None:
         label = override["label"]
         axes = dict(override.get("axes", ()))
-        # A point of a grid may be measured again without naming its grid.
+        # A point of a grid may be measured again without its grid: keep the known labels.
         if axes or label not in self.axes_of:
             self.axes_of[label] = axes
         of_run = self._reveals.setdefault(run, {})
@@ -122,12 +122,12 @@ class RunRows:
     def _computed(
         self, run: int, evaluation: int, measured: MeasuredRun
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the numbers of the metrics that are no rows of the record."""
+        """Yield the numbers of the metrics that the record does not hold as rows."""
         is_finished = measured.record["status"] == "finished"
         if is_finished:
             points = dict.fromkeys((length, offset) for length, offset, _ in measured.rows)
         else:
-            # Nobody has tested it, but it does not extrapolate at the points of its config.
+            # Without tests, a diverged run still counts as not extrapolating at its points.
             points = _points_of_config(measured.record)
         offsets = dict.fromkeys(offset for _, offset in points)
         for metric in _LENGTH_METRICS:
@@ -137,7 +137,7 @@ class RunRows:
                     point = ("test", length, offset, evaluation)
                     yield run, *point, metric.name, value, "", ""
         for run_metric in _RUN_METRICS:
-            # A run that diverged has no test, but it has a training.
+            # A diverged run has no test, but metrics of training apply to it.
             if not is_finished and not run_metric.of_training:
                 continue
             for offset in offsets if run_metric.by_offset else (0,):
@@ -152,7 +152,7 @@ class RunRows:
             step = curve_point["step"]
             if curve_point["loss"] is not None:
                 curve.append((run, step, "training", 0, "loss", curve_point["loss"]))
-            # The keys of JSON are text.
+            # JSON keys are text, so lengths are converted.
             for length, value in curve_point["exact_match"].items():
                 curve.append((run, step, "validation", int(length), "exact_match", value))
         self._curves.add(curve)
@@ -172,7 +172,7 @@ class RunRows:
         cost, exposure = record["cost"] or {}, record["exposure"] or {}
         to_extrapolate = first_steps.to_extrapolate(record, self.extrapolation)
         layout = config["layout"]
-        # For an encoder-decoder, no constant holds for both of its sequences.
+        # Tokens in addition to prompt and target; an encoder-decoder has two sequences, hence none.
         constant = {"decoder": 1, "encoder": 0}.get(layout["name"])
         layout_tokens = 0 if constant is None else constant + int(layout["end_token"])
         task_text = json.dumps([layout["name"], layout["end_token"], config["task"]])
@@ -211,7 +211,7 @@ class RunRows:
         }
 
     def _share(self, content: dict[Any, Any]) -> Any:
-        """Return an equal object of an earlier run, so that memory holds it once."""
+        """Return the equal object of an earlier run, if any, so that memory holds it once."""
         return self._shared.setdefault(json.dumps(content), content)
 
     def runs(self) -> pd.DataFrame:
@@ -226,7 +226,7 @@ class RunRows:
 
     def curves(self) -> pd.DataFrame:
         curves = self._curves.frame()
-        # A loss has no length, and Int64 has a missing value where int64 has none.
+        # A training loss has no length. Int64, unlike int64, can hold a missing value.
         lengths = curves["length"].astype("Int64").mask(curves["split"] == "training")
         return curves.assign(length=lengths)
 
@@ -247,12 +247,12 @@ class RunRows:
     def reveals(self, override: str, cases: pd.DataFrame) -> list[bool]:
         """Return whether an override reveals the target length, for each case."""
         code = self.evaluations[override]
-        # The override may exchange the positions that reveal it.
+        # Not a property of the run: an override may replace the positions that reveal the length.
         return [self._reveals.get(run, {}).get(code, False) for run in cases["run"]]
 
 
 def _number(value: Value) -> tuple[int | float, str]:
-    """Return a value as a number, with the side on which the true one is."""
+    """Return a value as a number, with a sign for the side of the true value."""
     if isinstance(value, Limit):
         return value.length, _BOUNDS[value.side]
     if isinstance(value, FirstStep):
@@ -291,7 +291,7 @@ def _is_contiguous(config: JsonObject) -> bool:
     if config["layout"]["examples_per_context"] > 1:
         return False
     for encoding in config["model"]["encodings"]:
-        # An encoding without a scheme of its own reads the positions of the study.
+        # An encoding without its own scheme reads the positions of the study.
         scheme = encoding.get("positions") or config["positions"]
         if encoding["reads_positions"] and scheme["name"] != "contiguous":
             return False

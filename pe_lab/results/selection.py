@@ -1,11 +1,11 @@
 """Choice along tuned axes (a learning rate) by validation up to the training length.
 
-The setting with the least mean validation loss over seeds is chosen, for each point of the other
-axes, and never by the test. Settings are compared on the seeds that all of them have: after a
-tuning in two stages, the chosen one has more.
+For each point of the other axes, the setting with the lowest mean validation loss over seeds is
+chosen. Test scores are not used. Settings are compared on the seeds that all of them have, because
+the chosen setting has more seeds after two-stage tuning.
 
-Settings that as many seeds solve are tied: exact match does not separate them, the loss decides,
-and tables show how much that matters.
+Settings that the same number of seeds solve are tied: exact match does not separate them, the loss
+decides, and tables show how much that matters.
 """
 
 import dataclasses
@@ -24,14 +24,14 @@ Row = dict[str, Any]  # a case
 
 
 def mean_loss(cases: Sequence[Row]) -> float:
-    """Return the mean validation loss over seeds; infinite if one of them has none."""
-    # A run that diverged has an infinite loss, so that its setting is not chosen.
+    """Return the mean validation loss over seeds; infinite if one diverged or all failed."""
+    # A diverged run has an infinite loss, so that its setting is not chosen.
     losses = [case["validation_loss"] for case in cases if case["status"] != "failed"]
     return sum(losses) / len(losses) if losses else math.inf
 
 
 def choose(study: Study, axes: Sequence[str] | None = None) -> Study:
-    """Return the study with one variant for all that differ in tuned axes only.
+    """Return the study with one variant in place of all that differ in tuned axes only.
 
     Args:
       axes: None: the tuned axes of the analysis spec.
@@ -40,6 +40,7 @@ def choose(study: Study, axes: Sequence[str] | None = None) -> Study:
     if not tuned or study.settings is not None:
         return study
     others = [axis for axis in study.axes if axis not in tuned]
+    # A group has the settings of one variant with one evaluation override.
     grid_axes = [axis for grid in study.grids for axis in grid]
     key_axes = [*others, EVALUATED_WITH, *dict.fromkeys(grid_axes)]
     groups: dict[tuple[str, ...], list[str]] = {}
@@ -48,20 +49,22 @@ def choose(study: Study, axes: Sequence[str] | None = None) -> Study:
     cases_of: dict[str, list[Row]] = {name: [] for name in study.by_name}
     columns = ["variant", "seed", "data_seed", "status", "validation_loss", "solved"]
     for number, case in enumerate(study.cases[columns].to_dict("records")):
-        cases_of[case["variant"]].append({**case, "number": number})
+        cases_of[case["variant"]].append({**case, "number": number})  # row of study.cases
     best_of: dict[tuple[str, ...], list[str]] = {}
     names, settings, candidates = [], [], []
     for key, group in groups.items():
         compared = with_shared_seeds([cases_of[name] for name in group])
         as_trained = key[: len(others)]
-        # Variants as trained come before their overrides, so that `best_of` has their choice.
+        # Variants as trained come before their overrides, so `best_of` has their choice by then.
         if not study.by_name[group[0]]["override"]:
-            # Without any loss, a setting with a run that trained comes before one that failed.
+            # If all losses are infinite, a setting with a diverged run is preferred to one whose
+            # runs all failed.
             ranks = [(mean_loss(cases), not _trained(cases)) for cases in compared]
             best = group[ranks.index(min(ranks))]
             best_of[as_trained] = [study.by_name[best][axis] for axis in tuned]
         else:
-            # An override has the setting of the variant as trained, or no row.
+            # An override never chooses again: it has the setting of the variant as trained. It has
+            # no row if it was not evaluated at this setting.
             chosen = best_of[as_trained]
             same = [name for name in group if [study.by_name[name][a] for a in tuned] == chosen]
             if not same:
@@ -83,10 +86,11 @@ def _setting(study: Study, name: str, best: str, cases: Sequence[Row], tuned: Se
     return {
         "variant": best,
         "candidate": name,
-        # Without a run, nothing was chosen.
+        # Without a case, nothing was chosen, although `best` names the first setting.
         "is_chosen": name == best and bool(cases),
         "setting": SEPARATOR.join(filter(None, labels)),
         **dict(zip(tuned, labels, strict=True)),
+        # Labels that are not numbers tie here, so the stable sort keeps the order of the sweep.
         "order": tuple(math.inf if number is None else number for number in numbers),
         "loss": mean_loss(cases),
         "solved": sum(case["solved"] for case in cases),
@@ -113,13 +117,13 @@ def _chosen(
     cases = study.cases[study.cases["variant"].isin(names)]
     order = pd.DataFrame(settings)
     order["variant"] = order["variant"].map(renamed)
-    # Numbers are in their own order, other labels in that of the sweep.
+    # Settings are sorted within each variant; variants keep the order of the study.
     ranks = {name: rank for rank, name in enumerate(variants.index)}
     order["place"] = order["variant"].map(ranks)
     order = order.sort_values(["place", "order"], kind="stable").drop(columns="place")
     solved = order[order["is_chosen"]].set_index("variant")["solved"]
     order["is_tied"] = order["solved"] == order["variant"].map(solved).fillna(0)
-    # By place and not by run: a run that two settings share is a case of each of them.
+    # By row number and not by run, because a run that two settings share is a case of each.
     of_candidates = study.cases.iloc[[number for _, _, number in candidates]]
     of_candidates = of_candidates.assign(
         variant=[renamed[best] for best, _, _ in candidates],
@@ -139,8 +143,8 @@ def _chosen(
 def with_shared_seeds(group: Sequence[Sequence[Row]]) -> list[list[Row]]:
     """Return the cases of the seeds that all settings have; unchanged if there are none.
 
-    A run that failed says nothing about its setting, so its seed is not shared. A setting of which
-    every run failed shares no seed and is not counted.
+    A failed run says nothing about its setting, so its seed is not shared. A setting whose runs all
+    failed would leave no shared seed, so it is left out when the seeds are compared.
     """
     seeds = [{_seed(case) for case in _trained(cases)} for cases in group]
     shared = set.intersection(*filter(None, seeds)) if any(seeds) else set()
@@ -154,7 +158,7 @@ def _seed(case: Row) -> Seed:
 
 
 def _trained(cases: Sequence[Row]) -> list[Row]:
-    """Return the cases without those of failed runs."""
+    """Return the cases whose runs did not fail."""
     return [case for case in cases if case["status"] != "failed"]
 
 

@@ -5,9 +5,9 @@
     regrets(runs, [lowest("loss"), highest("exact match at 1.25x")], "exact match at 2x")
 
 A rule sees one half of the seeds, and its choice is scored on the other half, for every division
-of the seeds into halves (cross-fitting). A choice that is scored on the runs that made it would
-look better than it is. Intervals are percentile bootstrap intervals over the seeds. A seed is drawn
-for all variants and settings at once, because these share its data.
+of the seeds into halves (cross-fitting). Scoring a choice on the runs that it was made from would
+be biased upwards. Intervals are percentile bootstrap intervals over the seeds. A seed is drawn for
+all variants and settings at once, because these share its data.
 
 The draws of a bootstrap are the last axis of the arrays, so that the means over the seeds of all
 draws are one matrix product.
@@ -28,7 +28,7 @@ from pe_lab.results import statistics
 
 Scores = Float[np.ndarray, "v c s"]  # variant, setting, seed
 Weights = Float[np.ndarray, "s d"]  # how often each seed counts in each draw
-# How a rule divides its choice among the settings, whose shares sum to 1.
+# Weights of the settings in a choice; they sum to 1. Tied settings have equal shares.
 Shares = Float[np.ndarray, "v c d"]
 
 RESAMPLES = 2000
@@ -77,7 +77,7 @@ class Runs:
         if len(missing):
             raise ValueError(f"The grid lacks {len(missing)} runs, such as {missing[0]}.")
         shape = (len(variants), len(settings), len(seeds))
-        table = table.loc[full]
+        table = table.loc[full]  # the order that the reshape below needs
         numbers = {name: table[name].to_numpy().reshape(shape) for name in columns}
         return cls(variants, settings, seeds, numbers)
 
@@ -135,7 +135,7 @@ def middle_solved() -> SettingRule:
         solving = _solving(runs, weights)
         rank = np.cumsum(solving, axis=1)  # 1, 2, … at the settings that solve the task
         middle = (solving.sum(axis=1, keepdims=True) + 1) / 2
-        is_middle = solving & (np.abs(rank - middle) <= 0.5)  # two of an even number
+        is_middle = solving & (np.abs(rank - middle) <= 0.5)  # two settings for an even number
         return is_middle / is_middle.sum(axis=1, keepdims=True)
 
     return SettingRule("middle solved setting", ("solved",), choose)
@@ -144,10 +144,11 @@ def middle_solved() -> SettingRule:
 def solved_then(rule: SettingRule) -> SettingRule:
     """Return a rule for which all settings that solve the task are equally good.
 
-    Where no setting solves it, `rule` decides. So losses of 5e-8 and 3e-7 are not compared.
+    If no setting solves it, `rule` decides. So losses of 5e-8 and 3e-7 are not compared.
     """
 
     def choose(runs: Runs, weights: Weights) -> Shares:
+        # Stricter than `_solving`: all seeds that the rule sees must solve the task.
         solving = _all_solved(runs, weights)
         some = solving.any(axis=1, keepdims=True)
         shares = solving / np.maximum(solving.sum(axis=1, keepdims=True), 1)
@@ -174,12 +175,13 @@ def scores_of_draws(
     runs: Runs, rule: SettingRule, score: str, draws: Weights
 ) -> Float[np.ndarray, "v d"]:
     """Return the cross-fitted score of a rule for each variant in each draw of the seeds."""
+    # Rules see NaN and avoid diverged runs; as a score, such a run counts as 0.
     values = np.nan_to_num(runs.numbers[score], nan=0.0)
     total = np.zeros((len(values), draws.shape[1]))
     num_halves = np.zeros(draws.shape[1])
     for is_first in _halves(len(runs.seeds)):
         chooses, counts = draws * is_first[:, None], draws * ~is_first[:, None]
-        # A draw may have all its seeds in one half.
+        # A draw whose seeds are all in one half cannot be scored with this division.
         has_both = chooses.any(axis=0) & counts.any(axis=0)
         shares = rule.choose(runs, chooses[:, has_both])
         total[:, has_both] += (shares * _mean(values, counts[:, has_both])).sum(axis=1)
@@ -201,8 +203,8 @@ def interval(
 def regrets(runs: Runs, rules: Sequence[SettingRule], score: str, *, seed: int = 0) -> pd.DataFrame:
     """Return the mean regret of each rule over the variants, with its interval.
 
-    Regret is the score of the best setting minus that of the rule's choice. The best setting is
-    chosen by the score itself, on the same half of the seeds, and scored on the same other half.
+    Regret is the score of the best setting minus the score of the rule's choice. The best setting
+    is chosen by the score itself, on the same half of the seeds, and scored on the same other half.
 
     Returns:
       One row for each rule: rule, regret, low, high; and one for each difference from the first
@@ -211,6 +213,7 @@ def regrets(runs: Runs, rules: Sequence[SettingRule], score: str, *, seed: int =
     best = highest(score)
 
     def of(draws: Weights) -> Float[np.ndarray, "r d"]:
+        # All rules see the same draws, so the intervals of differences are paired.
         reference = scores_of_draws(runs, best, score, draws).mean(axis=0)
         each = [
             reference - scores_of_draws(runs, rule, score, draws).mean(axis=0) for rule in rules
@@ -227,8 +230,8 @@ def regrets(runs: Runs, rules: Sequence[SettingRule], score: str, *, seed: int =
 def bootstrap(
     statistic: Callable[[Weights], Float[np.ndarray, "k d"]], num_seeds: int, *, seed: int = 0
 ) -> tuple[Float[np.ndarray, "k"], Float[np.ndarray, "k"]]:
-    """Return the percentile intervals of statistics of how often each seed counts."""
-    # Six seeds have 462 different draws, so that most of the draws occur several times.
+    """Return the percentile intervals of statistics that depend on the counts of the seeds."""
+    # Six seeds have only 462 different draws, so each different draw is computed once.
     draws, place = np.unique(_draws(num_seeds, seed), axis=1, return_inverse=True)
     values = statistic(draws)[:, place]
     tail = (1 - statistics.CONFIDENCE) / 2
@@ -239,7 +242,8 @@ def bootstrap(
 def _draws(num_seeds: int, seed: int) -> Weights:
     """Return how often each seed counts in each of RESAMPLES draws."""
     generator = np.random.default_rng(seed)
-    # One seed alone has no two halves. Of two seeds, every second draw has one alone.
+    # A draw of a single seed cannot be halved and is dropped. With two seeds, this is half of all
+    # draws, so four times as many are drawn as needed.
     drawn = generator.integers(num_seeds, size=(4 * RESAMPLES, num_seeds))
     counts = np.array([(drawn == index).sum(axis=1) for index in range(num_seeds)], float)
     has_two = np.count_nonzero(counts, axis=0) > 1
@@ -247,7 +251,7 @@ def _draws(num_seeds: int, seed: int) -> Weights:
 
 
 def _halves(num_seeds: int) -> list[Bool[np.ndarray, "s"]]:
-    """Return every choice of half of the seeds, as masks."""
+    """Return every choice of half of the seeds, as masks; the smaller part of an odd number."""
     masks = []
     for chosen in itertools.combinations(range(num_seeds), num_seeds // 2):
         masks.append(np.isin(np.arange(num_seeds), chosen))
@@ -256,6 +260,7 @@ def _halves(num_seeds: int) -> list[Bool[np.ndarray, "s"]]:
 
 def _mean(values: Scores, weights: Weights) -> Shares:
     """Return the weighted means over the seeds; NaN if a seed with weight has no number."""
+    # NaN * 0 is NaN, so a missing number of a seed without weight must not enter the product.
     is_missing = np.isnan(values)
     means = np.where(is_missing, 0, values) @ weights / weights.sum(axis=0)
     if is_missing.any():
@@ -272,11 +277,11 @@ def _best(values: Shares) -> Shares:
 
 def _all_solved(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c d"]:
     """Return the settings at which every seed with weight solves the task."""
-    return (runs.numbers["solved"] != 1) @ weights == 0
+    return (runs.numbers["solved"] != 1) @ weights == 0  # NaN, a diverged run, is not 1
 
 
 def _solving(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c d"]:
-    """Return the settings that most runs solve; all settings of a variant that has none."""
+    """Return the settings that most runs solve; all settings if a variant has no such setting."""
     share = np.nan_to_num(runs.numbers["solved"], nan=0.0)
     solving = _mean(share, weights) > 0.5
     return solving | ~solving.any(axis=1, keepdims=True)

@@ -2,7 +2,7 @@
 
 Checkpoints and locks belong to a run group, that is, to the exact list of its runs. A study that
 grows (more seeds, more test lengths) would form other groups, which would not find the checkpoints
-of their runs. So runs that have begun together stay together.
+of their runs. Therefore runs that began together stay together.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,10 +36,13 @@ def of(
     begun: list[Members] = []
     taken: set[str] = set()
     for members in _started(folder, unfinished, by_id):
+        # A group always trains all its members, so the study must still have each of them. Of
+        # groups that share a run, only the first one is continued.
         is_usable = study_ids.issuperset(members) and taken.isdisjoint(members)
         if is_usable and not unfinished_ids.isdisjoint(members):
             begun.append(members)
             taken.update(members)
+    # A finished run is not trained again: its new evaluations need the parameters of its group.
     for run_id in unfinished:
         if run_id in by_id and by_id[run_id]["status"] == "finished" and run_id not in taken:
             raise UserError(

@@ -1,10 +1,10 @@
-"""Choosing runs by parts of their configs: "the rope runs of exposure, seed by seed".
+"""Selection of runs by parts of their configs: "the rope runs of exposure, seed by seed".
 
     init_from=dict(study="exposure", select=dict(model=dict(encodings="rope")), match=("seed",))
 
-`select` is a part of a config. A plugin is named by its name, or with some of its arguments;
-several encodings by "rope + learned". `match` are paths where the chosen run must equal the run
-that starts from it.
+`select` is a part of a config. It states a plugin by its name alone or with some arguments, and
+several encodings as "rope + learned". `match` lists the paths where the chosen run must equal the
+run that starts from it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,6 +63,7 @@ def resolve(
     study = init_from.get("study") or ""
     if "run_id" in init_from:
         return {**values, "init_from": {"study": study, "run_id": init_from["run_id"]}}
+    # Only earlier points of the same study, because a parent is trained before its child.
     candidates = list(before)
     where = "this study, before this point"
     if study:
@@ -103,6 +104,7 @@ def _find_one(
 ) -> str:
     # By default a parent is a run that has no parent itself.
     select = {"init_from": None, **init_from.get("select", {})}
+    # Configs have the same keys except in plugins, which `check` skips, so one config is enough.
     if candidates:
         check(select, candidates[0])
     match = {path: _at(values, path) for path in init_from.get("match", ("seed",))}

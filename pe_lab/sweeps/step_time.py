@@ -1,4 +1,4 @@
-"""What a step of training costs: parameters, memory as the compiler counts it, and time."""
+"""The cost of a training step: parameters, memory as the compiler counts it, and time."""
 
 import dataclasses
 import functools
@@ -37,6 +37,7 @@ class Program:
         self.data = self.setup.data("train")
         state = abstract_state(self.setup, num_members)
         arguments = (state, self.members, jnp.asarray(1), self.data)
+        # Donated as in training: otherwise the program would hold the state twice.
         self.compiled = jax.jit(chunk, donate_argnums=(0,)).lower(*arguments).compile()
         self.compile_seconds = time.monotonic() - started
 
@@ -52,6 +53,7 @@ class Program:
             "compile_seconds": self.compile_seconds,
         }
 
+    # Created on first use, because `costs` needs no state. `seconds` replaces the cached value.
     @functools.cached_property
     def state(self) -> TrainState:
         return jax.jit(functools.partial(initial_state, self.setup))(self.members)
@@ -60,13 +62,14 @@ class Program:
         """Seconds of one step from the present state.
 
         Args:
-          number: of the step whose batch it takes; None: the next. Two programs with the same
+          number: of the step whose batch is used; None: the next. Two programs with the same
             number get the same lengths.
         """
         state = self.state
         if number is not None:
             state = dataclasses.replace(state, step=jnp.full_like(state.step, number))
         started = time.monotonic()
+        # The call donates the old state, so its arrays cannot be read afterwards.
         self.state, losses = self.compiled(state, self.members, jnp.asarray(1), self.data)
         jax.block_until_ready(losses)
         return time.monotonic() - started
@@ -107,7 +110,7 @@ def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
     """Measure several runs in turns.
 
     In each turn, two steps of the first run come before the step of a run, so that the second of
-    them and this step follow the same work. All three take the batch of the same step.
+    them and this step follow the same work. All three use the batch of the same step number.
 
     Returns:
       For each run the entries of `measure`, and times_first: the median over the turns of its time
@@ -116,6 +119,7 @@ def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
     """
     programs = [Program(run) for run in runs]
     first = programs[0]
+    # [turn, run, 4]: seconds of the first run twice and of this run, then the machine's peak.
     turns = np.array(
         [
             [
@@ -126,6 +130,7 @@ def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
         ]
     )
     costs = [program.costs() for program in programs]
+    # Turn 0 warms up. Column 0 is left out: that step only gives the next one its conditions.
     return [
         cost | _times(turns[1:, i, 1:] if num_steps else None, cost["step_flops"])
         for i, cost in enumerate(costs)
@@ -133,8 +138,8 @@ def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
 
 
 def _times(turns: np.ndarray | None, step_flops: int) -> dict[str, Any]:
-    """Of [turns, 3]: seconds of the first run and of this one, and the machine's peak; the turn
-    that warms up is left out.
+    """Return the times from [turns, 3]: seconds of the first run, seconds of this run, and the
+    machine's peak, without the warm-up turn. All are None if nothing was timed.
     """
     if turns is None:
         timed = (
@@ -146,6 +151,7 @@ def _times(turns: np.ndarray | None, step_flops: int) -> dict[str, Any]:
         )
         return dict.fromkeys(timed)
     first, own, peak = turns.T
+    # Ratios within a turn cancel slow changes of the machine's speed.
     low, middle, high = np.quantile(own / first, [0.25, 0.5, 0.75]).tolist()
     return {
         "seconds_per_step": float(np.median(own)),
@@ -177,5 +183,6 @@ def _kept_bytes(setup: Setup) -> int:
         batch = step.training_batch(setup, jax.random.key(0), jnp.asarray(0), data)
         return jax.vjp(lambda p: step.batch_loss(setup, p, batch), params)[1]
 
+    # The function that `vjp` returns is a pytree whose leaves are the arrays that it keeps.
     leaves = jax.tree.leaves(jax.eval_shape(kept, setup.abstract_params))
     return int(sum(np.prod(leaf.shape) * leaf.dtype.itemsize for leaf in leaves))

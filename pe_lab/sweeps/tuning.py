@@ -127,9 +127,10 @@ def extended_points(
     by_variant = _by_variant(points)
     more = []
     for choice in tuned:
+        # With several tuned axes, each edge is extended alone, at the chosen value of the others.
         for path in choice.edges:
             value = tuned_axes.beyond(choice.setting[path].value, tuning.axes[path])
-            if value is None:
+            if value is None:  # there may be no whole number beyond
                 continue
             (new_value,) = grid.product({path: [value]})
             setting = {**choice.setting, **new_value}
@@ -175,8 +176,8 @@ def choose(
         variant = _variant({path: c for path, c in point.items() if path not in tuning.axes})
         variant_settings = settings.setdefault(variant, {})
         variant_settings[labels] = setting
-        # A failed run says nothing of its setting, because it may be the machine that failed. A run
-        # that diverged does: its loss is infinite.
+        # A failed run says nothing about its setting, because the machine may have failed. A
+        # diverged run does: its loss is infinite.
         record = by_id.get(entry.run.run_id)
         if record is not None and record["status"] != "failed":
             by_setting = trained.setdefault(variant, {})
@@ -186,16 +187,17 @@ def choose(
         # Settings are compared on the seeds that all of them have, because a run may have failed.
         compared = selection.with_shared_seeds(list(by_setting.values()))
         losses = dict(zip(by_setting, map(selection.mean_loss, compared), strict=True))
-        # Of equal losses, such as two infinite ones, the first setting in the order of the axes.
+        # `min` keeps the first of equal losses, such as two infinite ones, in the order of points.
         best = min(losses, key=losses.__getitem__)
         setting = settings[variant][best]
+        # Edges of all planned settings, even if every run of the outermost one failed.
         edges = tuned_axes.edges(setting, settings[variant].values())
         tuned.append(Tuned(variant, setting, losses, edges))
     return tuned
 
 
 def _case(record: Record) -> selection.Row:
-    """Return a run as the choice of a setting reads it."""
+    """Return the values of a run that the choice of a setting needs."""
     member = record["member"]
     return {
         "seed": member["seed"],
@@ -206,7 +208,7 @@ def _case(record: Record) -> selection.Row:
 
 
 def describe(choice: Tuned) -> str:
-    """The choice for a variant in words, with the axes on which it is at an edge."""
+    """The choice for a variant in words. Axes where the chosen value is at an edge are marked."""
     variant = SEPARATOR.join(label for _, label in choice.variant if label)
     settings = []
     for path, value in choice.setting.items():
@@ -272,7 +274,7 @@ def _labels(point: Mapping[str, Choice]) -> Labels:
 
 
 def _with_setting(point: Point, setting: Point) -> Point:
-    """A point with a setting, whose axes come before the seeds."""
+    """Return a point with a setting. The tuned axes come before the seeds."""
     seeds = {path: choice for path, choice in point.items() if path in SEEDS}
     others = {path: choice for path, choice in point.items() if path not in SEEDS}
     return {**others, **setting, **seeds}

@@ -26,8 +26,8 @@ NUM_INPUTS = 16 * 512
 _SHARE = 8  # one input of this many is held out
 _HASH_LIMIT = 2**32 // _SHARE  # hashes below it are held out
 _TRIES = 256  # (7/8)^256 is 1e-15
-_DRAWS = 1024  # to count the inputs of a length
-_LENGTHS = 64  # that `rule` looks at
+_DRAWS = 1024  # draws that estimate the number of inputs of a length
+_LENGTHS = 64  # number of lengths that `rule` tries
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,8 +87,8 @@ def _one_symbol(example: Example) -> Bool[Array, ""]:
 
 
 def fingerprint(example: Example) -> UInt32[Array, ""]:
-    """A hash of an example's input, whatever its padding."""
-    # uint32 wraps around alike on every device, so a CPU and a GPU hold out the same inputs.
+    """A hash of an example's input that does not depend on its padding."""
+    # uint32 overflows in the same way on every device, so CPU and GPU hold out the same inputs.
     total = jnp.zeros((), jnp.uint32)
     for salt, (symbols, mask) in enumerate(_inputs(example), 1):
         index = jnp.arange(len(symbols), dtype=jnp.uint32)
@@ -141,9 +141,9 @@ def draw(
     def redraw(state: _Redraws) -> _Redraws:
         """Redraw a few rows at a time, because only one row of `_SHARE` is wrong in training."""
         num_rounds, keys, examples, wrong = state
-        # Wrong rows come first; right ones that fill the shape stay as they are.
+        # Wrong rows come first; the shape is static, so right rows may fill it and stay unchanged.
         rows = jnp.argsort(~wrong, stable=True)[:num_rows]
-        # A new key follows from the old one alone, whatever the batch.
+        # A new key depends on the old one alone, so examples do not depend on their batch.
         new_keys = jax.vmap(task.redraw_key)(keys[rows])
         new = sample(new_keys, lengths[rows])
 
@@ -162,7 +162,7 @@ def draw(
 
     def has_wrong(state: _Redraws) -> Array:
         num_rounds, _, _, wrong = state
-        # A task without enough inputs must not hang. The input that is left is counted as overlap.
+        # A task without enough inputs must not hang; its remaining inputs count as overlap.
         return wrong.any() & (num_rounds < max_rounds)
 
     examples = sample(keys, lengths)
@@ -183,7 +183,7 @@ class Trained:
 
     Attributes:
       rule: the inputs that training leaves out.
-      everywhere: sizes are not known: the parent of the run may have trained on any.
+      everywhere: sizes are unknown, because the parent of the run may have trained on any.
       min_length: from this length on, an input is never too short.
       min_tokens: fewest tokens of an input of this length.
       sizes: the largest sizes of prompt and target, of each component of the task.
@@ -227,7 +227,7 @@ def trained(task: Task, rule: Rule, min_length: int, max_length: int) -> Trained
 
 @functools.cache
 def rule(task: Task) -> Rule:
-    """The rule of a task, from how often its inputs repeat among a fixed set of draws.
+    """The rule of a task, from the repetitions of its inputs in a fixed set of draws.
 
     Never call it while a program is traced.
     """
@@ -248,7 +248,7 @@ def rule(task: Task) -> Rule:
             bound = min(bound, longest)
         inputs = [_draw_inputs(component, length, bound) for component in task.components]
         if min_tokens is None and all(component.are_many for component in inputs):
-            min_tokens = most_tokens + 1
+            min_tokens = most_tokens + 1  # more than any input of a shorter length
         if min_tokens is not None and all(component.reach(min_tokens) for component in inputs):
             return Rule(length, min_tokens)
         most_tokens = max(most_tokens, *(int(component.num_tokens.max()) for component in inputs))
