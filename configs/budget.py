@@ -4,10 +4,9 @@
     pe-lab sweep configs/budget.py:smoke  # a small form
 
 Copy of up to 16 distinct symbols, as in suite_grid, for 1,875, 3,750, 7,500 and 15,000 steps, each
-with a warm-up and a decay of its own in proportion. The runs of 3,750 steps are those of
-suite_grid: copy its records into the study's folder, and they are not trained again. 512 runs, of
-which 384 are new: an estimate of 13 hours of one core. Parameters are kept at every point of the
-curve.
+with its own warm-up and decay in proportion. The runs of 3,750 steps are runs of suite_grid: copy
+its records into the study's folder, and they are not trained again. 512 runs, of which 384 are new:
+an estimate of 13 hours of one core. Parameters are kept at every point of the curve.
 
 Declared before the runs, for each encoding and rate, over the seeds that solve the training lengths
 with both budgets:

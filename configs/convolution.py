@@ -5,13 +5,13 @@
 
 A decoder without position encodings and one with RoPE, each with and without convolutions of width
 4 at all four sites of Canon layers (Allen-Zhu 2025, https://arxiv.org/abs/2512.17351), and each
-with and without learned sinks. Tasks, lengths, steps, rates and seeds are those of
-suite_grid. A convolution reads the three tokens before each one, and a layer has two
-sites before attention and two after it.
+with and without learned sinks. Tasks, lengths, steps, rates and seeds match suite_grid. A
+convolution reads the three tokens before each one, and a layer has two sites before attention and
+two after it.
 
 1,152 runs. A run takes half a minute of one core without convolutions and, by the time of its
 steps, 1.5 to 2.5 times as long with them: about 16 core-hours. Its variants without convolutions
-and sinks are those of suite_grid, run for run.
+and sinks are runs of suite_grid.
 
 Declared before the runs, at the best rate of each variant and at the one that validation chooses:
 - replacement: NoPE with convolutions against RoPE without them, at the training length with a

@@ -3,7 +3,7 @@
     pe-lab sweep configs/copy_longer.py
 
 Three variants, three budgets and ten seeds, with the learning rates that copy_baselines chose: 90
-runs, of which a third, with the smallest budget, are those of configs/copy_baselines.py.
+runs. The third with the smallest budget are runs of configs/copy_baselines.py too.
 """
 
 from configs import copy_baselines

@@ -5,7 +5,7 @@ extrapolates.
     pe-lab sweep configs/journey.py:smoke  # a small form
 
 No position, the raw index, the index divided by the length, its bits, one sine, many sines, pairs
-of sine and cosine, a learned table that starts at BERT's scale or at that of sinusoids, clipped
+of sine and cosine, a learned table that starts at the scale of BERT or of sinusoids, clipped
 distances (Shaw et al. 2018); copy, reverse, parity and addition; a decoder, and an encoder, which
 reveals the target length. The symbols of copy are
 distinct and the symbols of reverse may repeat, so these tasks differ in more than direction; parity

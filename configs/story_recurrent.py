@@ -4,10 +4,10 @@
     pe-lab sweep configs/story_recurrent.py:smoke  # a small form
 
 Copy and flip_flop with the settings of suite_grid, recall of up to 4 pairs,
-and parity of up to 16 bits. The layer of the LSTM is that of the transformer with a cell in the
-place of attention. On recall and flip_flop, exact match is also measured by the largest distance
-to what an answer needs; on copy the distance is that of the length. 96 runs of about 40 seconds of
-one core.
+and parity of up to 16 bits. The layer of the LSTM is the transformer's layer with a cell in place
+of attention. On recall and flip_flop, exact match is also measured by the largest distance to a
+token that an answer needs; on copy the length determines the distance. 96 runs of about 40 seconds
+of one core.
 
 Declared before the runs, for each task at the trained length and at twice that length, at the rate
 that validation chooses: LSTM - ALiBi. Verdict for the sentence: the LSTM forgets with distance if

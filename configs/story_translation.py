@@ -4,8 +4,8 @@
 
 An encoder–decoder translates sentences of `sentences` of up to 48 bytes into an invented language.
 Vaswani et al. 2017 (https://arxiv.org/abs/1706.03762, table 3, row E) compare the two embeddings on
-English and German and report nearly identical results. `learned` has its default scale and that of
-a sinusoidal embedding. The study suite_grid declares the same equivalence within the
+English and German and report nearly identical results. `learned` has its default scale and the
+scale of a sinusoidal embedding. The study suite_grid declares the same equivalence within the
 training lengths of its tasks. 36 runs of about a minute and a half of one core.
 
 Declared before the runs, at the training length and at the rate that validation chooses: both

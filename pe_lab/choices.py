@@ -12,7 +12,7 @@ import typing
 from collections.abc import Iterable
 from typing import Any, Literal
 
-_FEW_NAMES = 8  # that an error message lists beside the nearest one
+_FEW_NAMES = 8  # with up to this many names, an error message lists them all
 
 
 class ChecksChoices:

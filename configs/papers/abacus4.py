@@ -64,7 +64,7 @@ class ArithmeticTask:
     other_digits: tuple[int, ...] = ()  # tested digits of the other operand, for a grid
     has_operands: bool = True
     has_nope: bool = True
-    fire_rate: float | None = None  # learning rate with FIRE; None: that of get_config()
+    fire_rate: float | None = None  # learning rate with FIRE; None: as in get_config()
 
 
 TO_100 = tuple(range(5, 101, 5))
@@ -155,7 +155,7 @@ def sweep(smoke=False, scaled=False):
 
 
 def variants(name, protocol, label, encoding):
-    """Points of a task with an encoding. Labels of what follows from these are empty."""
+    """Points of a task with an encoding. Settings that follow from these have empty labels."""
     values = {
         "train.max_length": protocol.longest,
         "evaluate.lengths": protocol.lengths,

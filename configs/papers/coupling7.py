@@ -164,7 +164,7 @@ def variants(name, protocol, scaled):
 
 
 def point(name, protocol, encodings, scheme, layers):
-    """One variant. Labels of what follows from its task and encodings are empty."""
+    """One variant. Settings that follow from its task and encodings have empty labels."""
     step = 5 if protocol.longest >= 10 else 1
     values = {
         "positions": scheme,

@@ -32,7 +32,7 @@ from pe_lab.runs import grid
 
 COPY_SIZE = (2, 1, 64, 1e-3)  # layers, heads, width, learning rate
 OTHERS = ("nope", "rope", "alibi", "t5_bias", "fire")
-# Cells of the authors' table: those of this study, and those that two cores train in hours.
+# Cells of the authors' table: the cells of this study, and those that two cores train in hours.
 LEARNED = [(task, "learned") for task in ("unique_copy", "bin_majority", "majority", "sort")]
 LITERATURE = [
     ("unique_copy", "learned"),

@@ -134,7 +134,7 @@ def num_positions(task, longest):
 
 
 def variant(task, encoding, size, longest):
-    """The point of one task with one encoding. Labels of what follows from these are empty."""
+    """The point of one task with one encoding. Derived settings have empty labels."""
     layers, heads, width, rate = size
     total = num_positions(task, longest)
     spec, scheme = dict(name=encoding), dict(name="contiguous")
@@ -151,7 +151,7 @@ def variant(task, encoding, size, longest):
         "train.learning_rate": rate,
     }
     if encoding == "learned":
-        values["model.encodings.0.init_std"] = width**-0.5  # that of tokens, which are not scaled
+        values["model.encodings.0.init_std"] = width**-0.5  # as for tokens, which are not scaled
     if size in (BIG, BIG_SLOW):
         values |= {"train.steps": 60_000, "train.warmup_steps": 3000}
     return grid.product(

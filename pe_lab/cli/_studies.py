@@ -39,7 +39,7 @@ def folder(study: str) -> Path:
     by_name = folders()
     if study in by_name:
         return by_name[study]
-    if (RESULTS[0] / study).is_dir():  # without study.json: its reader says what is wrong
+    if (RESULTS[0] / study).is_dir():  # without study.json: reading it raises the error
         return RESULTS[0] / study
     raise unknown("The list of studies in results and results/published", study, by_name)
 

@@ -107,7 +107,7 @@ def _of_encodings(spec: dict[str, Any], options: Options) -> list[str]:
 
 
 def _of_schemes(options: Options) -> list[str]:
-    """The laws of schemes are tests of pytest, whose names say what they demand."""
+    """The laws of schemes are pytest tests, whose names state the laws."""
     tests = str(LAWS["scheme"])
     if options.law:
         tests += f"::{options.law}"

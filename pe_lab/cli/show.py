@@ -103,7 +103,7 @@ def _show_plugin(family: str, name: str) -> None:
 
 
 def _show_metric(name: str) -> None:
-    """Print what a metric is, and what it declares."""
+    """Print the description of a metric and its declarations."""
     from pe_lab.metrics import base
 
     metric = base.by_name()[name]

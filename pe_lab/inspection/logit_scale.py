@@ -1,4 +1,4 @@
-"""The scale of logits in an untrained decoder: their variance, and what softmax makes of them.
+"""The scale of logits in an untrained decoder: their variance and its effect on softmax.
 
 Queries and keys of unit variance have products q·k of variance Dh, the width of a head. Vaswani et
 al. 2017, "Attention Is All You Need", https://arxiv.org/abs/1706.03762, section 3.2.1, divide by
@@ -29,7 +29,7 @@ class LogitScale:
 
     Attributes:
       variance: of the logits that a query sees.
-      entropy: of its weights, divided by that of uniform weights.
+      entropy: of its attention weights, divided by the entropy of uniform weights.
       jacobian: Frobenius norm of the derivative of softmax, diag(w) - w wᵀ.
       gradient: norm of the loss's gradient for the query and key matrices of all layers.
     """
@@ -44,7 +44,7 @@ def measure(model: Model, head_width: int, *, scale_logits: bool, seed: int = 0)
     """Measure a decoder without position encodings whose heads have this width.
 
     Args:
-      model: settings, of which the number of heads, the scale of logits and the encodings change.
+      model: settings; the number of heads, the scale of logits and the encodings are replaced.
       head_width: Dh; it divides the width of the model.
       scale_logits: divide q·k by √Dh.
     """
@@ -56,7 +56,7 @@ def measure(model: Model, head_width: int, *, scale_logits: bool, seed: int = 0)
     )
     decoder = Transformer(settings, {"decoder": _NUM_SYMBOLS}, key=jax.random.key(seed))
     graph, params = nnx.split(decoder)
-    # Other keys than that of the parameters, whose seed is small.
+    # Differs from the key of the parameters as long as seeds are below 2**16.
     tokens, labels = jax.random.randint(
         jax.random.key(2**16 + seed), (2, _EXAMPLES, _LENGTH), 0, _NUM_SYMBOLS
     )
@@ -83,14 +83,14 @@ def measure(model: Model, head_width: int, *, scale_logits: bool, seed: int = 0)
 
 
 def _variance(logits: Float[Array, "b h l s"], mask: Bool[Array, "b _ l s"]) -> Float[Array, ""]:
-    """The variance over all logits that are visible."""
+    """Variance of all visible logits."""
     return logits.var(where=jnp.broadcast_to(mask, logits.shape))
 
 
 def _relative_entropy(
     weights: Float[Array, "b h l s"], mask: Bool[Array, "b _ l s"]
 ) -> Float[Array, ""]:
-    """The mean over heads of entropies divided by those of uniform weights."""
+    """Mean over heads of the entropy divided by the entropy of uniform weights."""
     batch, _, num_queries, num_keys = weights.shape
     every_query = jnp.ones((batch, num_queries), bool)
     no_key = jnp.zeros((batch, num_queries, num_keys), bool)
@@ -100,7 +100,7 @@ def _relative_entropy(
 
 
 def _softmax_jacobian(weights: Float[Array, "b h l s"]) -> Float[Array, "b h l"]:
-    """The Frobenius norm of diag(w) - w wᵀ, of weights w that sum to 1."""
+    """Frobenius norm of diag(w) - w wᵀ for weights w that sum to 1."""
     squares = jnp.square(weights).sum(axis=-1)
     cubes = (weights**3).sum(axis=-1)
     # The norm squared is Σ w² - 2 Σ w³ + (Σ w²)²; rounding may take it below 0.

@@ -12,8 +12,8 @@ number exactly, and it needs a quarter of the space of JSON. Its names are:
     LABEL/parameters/NAME       learned parameters, moved away from their start so that all matter
     LABEL/outputs/NAME          what the encoding computes from these
 
-LABEL is an encoding as tables write it: `rope`, `rope(layout=half)`. Outputs are of causal
-attention with a logit scale of 1 / sqrt(Dh). An encoding has those that it changes:
+LABEL is an encoding as tables write it: `rope`, `rope(layout=half)`. Causal attention with a logit
+scale of 1 / sqrt(Dh) computes the outputs. An encoding has the outputs that it changes:
 
     embedding           [L, C], scaled, before it meets the inputs
     queries, keys       [L, H, Dh], of the product
@@ -41,7 +41,7 @@ from pe_lab.runs import labels, plugins
 WIDTH, HEADS = 32, 4
 HEAD_DIM = WIDTH // HEADS
 POSITIONS = (0, 1, 2, 3, 4, 5, 6, 7, 12, 30, 90, 200)  # near, and beyond T5's last bucket
-# Other arguments than the defaults, with which ports differ most often.
+# Non-default arguments in which ports differ most often.
 VARIANTS = (
     "rope(layout=half)",
     "rope(fraction=0.5)",
@@ -119,7 +119,7 @@ def _path(path: tuple[Any, ...]) -> str:
 
 
 def _moved(label: str, start: Arrays) -> Arrays:
-    """Return parameters away from their start: many start from 0, where errors do not show."""
+    """Return parameters moved from their initial values: many are 0, where errors do not show."""
     moved = {}
     for path, value in start.items():
         seed = zlib.crc32(f"{label}/{path}".encode())  # an encoding does not change the others
@@ -142,8 +142,8 @@ def _constants(encoding: Encoding) -> Arrays:
 def outputs(encoding: Encoding, given: Mapping[str, np.ndarray]) -> Arrays:
     """Return what an encoding computes from the inputs of the file.
 
-    The parts of attention are those of pe_lab.model.attention.attend, in the same order; a test
-    compares the two.
+    The parts of attention follow pe_lab.model.attention.attend, in the same order; a test compares
+    the two.
     """
     num_axes = encoding.requirements.num_axes
     name = "positions" if num_axes == 1 else f"positions_{num_axes}"
@@ -163,7 +163,7 @@ def outputs(encoding: Encoding, given: Mapping[str, np.ndarray]) -> Arrays:
 def _attention(
     encoding: AttentionEncoding, q: Array, k: Array, v: Array, Q: Tokens, K: Tokens
 ) -> dict[str, Array | None]:
-    """Return the parts of causal attention with one encoding; None for those that it has not."""
+    """Return the parts of causal attention with one encoding; None for missing parts."""
     causal = jnp.tri(len(POSITIONS), dtype=bool)[None, None]
     mask = encoding.mask(Q, K)
     allowed = causal if mask is None else causal & mask

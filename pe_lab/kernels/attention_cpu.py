@@ -59,8 +59,8 @@ def attention(
 def stored_bias(bias: SharedBias) -> Bias:
     """A bias that many micro-batches read, with its axes in the order of the products here.
 
-    One transposition before the loop replaces one in every turn: the one of `attention` cancels
-    that of `cut_bias`.
+    One transposition before the loop replaces one in each iteration: the transpositions of
+    `cut_bias` and `attention` cancel.
     """
     return jnp.transpose(bias, _PAIRS)
 
@@ -121,10 +121,10 @@ def _backward(
     saved: Saved, g: Float[Array, "h b e l"]
 ) -> tuple[Array, Array, Array, None, Array | None]:
     q, k, v, exponentials, out, inverse, shape_of_bias = saved
-    # Weights are exponentials times the inverse of their sum, which g takes over.
+    # Weights are exponentials times the inverse of their sum; g takes this factor.
     g = g * inverse
-    # Of softmax: the gradient of a logit is its weight times (g·v minus the mean of g·v), and this
-    # mean over keys is g·out.
+    # Gradient of softmax: the gradient of a logit is its weight times (g·v minus the weighted mean
+    # of g·v over keys), and this mean is g·out.
     correction = (g * out).sum(_CHANNELS, keepdims=True)
     # One product gives g·v minus the correction. The barrier makes XLA write its factors to memory
     # instead of fusing the concatenations into the product.
@@ -199,7 +199,7 @@ def _reach(bias: Bias | None, mask: Mask) -> Float[Array, ""] | float:
     """
     if bias is None:
         return 0.0
-    # A mask hides keys after the bias is added, so the least bias of all bounds that of any query.
+    # Masks apply after the bias, so the smallest bias bounds the best visible one of any query.
     lowest = bias.min()
     num_keys, num_queries = bias.shape[2:]
     if num_keys == num_queries:
@@ -218,7 +218,7 @@ def _outer(a: Float[Array, "h b f s"], b: Float[Array, "h b f l"]) -> Pairs:
     if channels > _NARROW:
         return _dot(a, b, _CHANNELS, _CHANNELS)
 
-    # Unrolled: XLA fuses the multiply-adds with what follows, and writes no logits to memory.
+    # Unrolled: XLA fuses the multiply-adds with the next operation and writes no logits to memory.
     def product(channel: int) -> Pairs:
         column = a[:, :, channel, :, None]
         row = b[:, :, channel, None, :]

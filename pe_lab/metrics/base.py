@@ -229,7 +229,7 @@ class MeasuredMetric(LengthMetric):
 
 @functools.cache
 def by_name() -> Mapping[str, Metric]:
-    """All metrics by name: those of the files, and those that installed packages add."""
+    """All metrics by name, from the files of this folder and from installed packages."""
     folder = Path(__file__).parent
     metrics = {}
     for name in sorted(module.name for module in pkgutil.iter_modules([str(folder)])):

@@ -16,7 +16,7 @@ class ChanceCorrectedTokenAccuracy(LengthMetric):
 
     def of_length(self, run: MeasuredRun, length: int, offset: int) -> float | None:
         row = run.rows.get((length, offset, "token_accuracy"))
-        # The chance levels of a record are those of the trained task.
+        # A record has the chance levels of the trained task only.
         if row is None or (row["override"] or {}).get("task") is not None:
             return None
         accuracy = row["value"]

@@ -158,7 +158,7 @@ def _scale_by_log_n(
 
 
 class Attention(nnx.Module):
-    """Multi-head attention. Padded inputs are zeroed: nothing of them reaches a valid token.
+    """Multi-head attention. Padded inputs are zeroed and never reach a valid token.
 
     Queries, keys and values may share a matrix. Optional parts: RMS norms of queries and keys with
     a learned scale (Henry et al. 2020, https://arxiv.org/abs/2010.04245), logits times log n
@@ -194,7 +194,7 @@ class Attention(nnx.Module):
         key = linear()
         value = linear()
         self.out = linear()
-        # Drawn and dropped, so that the other matrices are those of a model that shares none.
+        # Drawn even if dropped, so that the other matrices start as in a model that shares none.
         self.key = key if model.shared_projections == "none" else None
         self.value = None if model.shared_projections == "qkv" else value
         # `attend` divides q·k by sqrt(Dh); queries that are longer by this factor undo it.
@@ -207,7 +207,7 @@ class Attention(nnx.Module):
         self.log_n = model.logit_temperature == "log_n"
         gate = None
         if has_output_gate(model):
-            # A stream of its own, so that the other parameters are those of a model without.
+            # A separate random stream: the other parameters start as in a model without a gate.
             gate = OutputGate(model, kernels=kernels, rngs=nnx.Rngs(params=rngs.additions()))
         self.gate = gate
         self.sinks = nnx.Param(jnp.zeros(model.num_heads)) if model.learned_sinks else None
@@ -282,7 +282,7 @@ class Attention(nnx.Module):
         return self.out(out)
 
     def projection(self, name: Literal["query", "key", "value"]) -> nnx.Linear:
-        """The matrix of queries, keys or values; that of queries where it is shared."""
+        """The matrix of queries, keys or values; the query matrix where it is shared."""
         matrix = getattr(self, name)
         return self.query if matrix is None else matrix
 

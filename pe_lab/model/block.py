@@ -103,14 +103,14 @@ class Block(nnx.Module):
             FeedForward(model, kernels=kernels, rngs=rngs) if has_feedforward else None
         )
         # nnx.List, because Flax does not look for parameters in plain lists.
-        # The index of cross-attention is the last, so that with it no norm is left out.
+        # Cross-attention has the last index, so with it the list has all three norms.
         num_norms = 3 if cross else 1 + has_feedforward
         self.norms = nnx.List(norms(num_norms))
         num_after = num_attentions if model.norm_after_attention else 0
         self.after_attention = nnx.List(norms(num_after))
         num_second = num_norms if self.pre_norm and self.post_norm else 0
         self.second_norms = nnx.List(norms(num_second))
-        # A stream of its own, so that the other parameters are those of a model without.
+        # A separate random stream, so that the other parameters start as in a model without these.
         more_rngs = nnx.Rngs(params=rngs.additions())
         self.convolutions = Convolutions(model, rngs=more_rngs) if has_neighbors(model) else None
 

@@ -5,7 +5,7 @@
 
 Allen-Zhu 2025, "Physics of Language Models: Part 4.1, Architecture Design and the Magic of Canon
 Layers", https://arxiv.org/abs/2512.17351. Sites, width 4, the residual sum, no activation and the
-initial values are those of facebookresearch/PhysicsLM4 at 7580696, huggingface/canon_helper.py and
+initial values follow facebookresearch/PhysicsLM4 at 7580696, huggingface/canon_helper.py and
 modeling_llama_canon.py:
 
     A   the input of attention, after the norm before it
@@ -18,9 +18,9 @@ https://arxiv.org/abs/2503.02130, for the shift, as in zhixuan-lin/forgetting-tr
 246d5e3, modeling_forgetting_transformer.py, and in model-architectures/GRAPE at f5b539f,
 model/kv_shift_torch.py. It acts on the projections, before norms and site B.
 
-Differs in three points. Norms of queries and keys are those of each head here and of all heads in
-PhysicsLM4. A sink token is no neighbor of the first token. Both codes for the shift leave the only
-token of a string as it is; here it is multiplied by 1 - a, as the first token of a longer one is.
+Differs in three points. Norms of queries and keys act on each head here and on all heads together
+in PhysicsLM4. A sink token is no neighbor of the first token. Both codes for the shift leave the
+only token of a string unchanged; here it is multiplied by 1 - a, like any other first token.
 """
 
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ class Convolutions(nnx.Module):
     def __init__(self, model: Model, *, rngs: nnx.Rngs):
         width = model.convolution_width
         heads = (model.num_heads, model.width // model.num_heads)
-        kept = {}  # the shape of what a cache keeps of each example
+        kept = {}  # shapes of the inputs that a cache keeps for each example
         kernels = {}
         for name, channels in channels_of(model).items():
             kernels[name] = convolution_kernel(width, channels, rngs)

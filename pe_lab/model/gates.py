@@ -1,4 +1,4 @@
-"""What acts on the sum of values: a norm and a gate of each head's output, and a learned sink.
+"""Operations on the sum of values: a norm and a gate of each head's output, and a learned sink.
 
     gate     sigmoid(W x) times the output of a head, one number for the head or one for a channel
     norm     an RMS norm of each head's output before the gate, with a learned scale
@@ -10,7 +10,7 @@ at 043bb8d, models/qwen3_next/modular_qwen3_next.py: sigmoid, no offset, read fr
 attention, before the output matrix. Lin et al. 2025, https://arxiv.org/abs/2503.02130, for norm and
 gate together, as in zhixuan-lin/forgetting-transformer at 246d5e3, fuse_norm_gate.py.
 
-The sink is that of gpt-oss (huggingface/transformers at 0261a46, models/gpt_oss/modular_gpt_oss.py,
+The sink follows gpt-oss (huggingface/transformers at 0261a46, models/gpt_oss/modular_gpt_oss.py,
 `sinks`). It starts at 0, as in lucidrains/x-transformers at 9252ed7, attend.py, which is the
 softmax with 1 added to its denominator; gpt-oss draws it with a standard deviation of 0.02.
 

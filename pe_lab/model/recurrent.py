@@ -1,4 +1,4 @@
-"""A recurrent net in the place of attention: a reference that reads order without positions.
+"""A recurrent network in place of attention: a reference that reads order without positions.
 
     state of token t = cell(input of token t, state of token t - 1)
 
@@ -6,9 +6,9 @@ Hochreiter and Schmidhuber 1997, "Long Short-Term Memory"; Cho et al. 2014, "Lea
 Representations using RNN Encoder-Decoder for Statistical Machine Translation",
 https://arxiv.org/abs/1406.1078, for the gated recurrent unit.
 
-The cells are Flax's, with its initial values: biases of 0, that of the forget gate included. Norms,
-residual sums and feed-forward layers are those of the transformer, so that two runs differ in
-attention alone. The papers stack bare cells.
+The cells are Flax's with its initial values: all biases are 0, including the forget gate's. Norms,
+residual sums and feed-forward layers are the transformer's, so two runs differ in attention alone.
+The papers stack bare cells.
 """
 
 import jax
@@ -28,7 +28,7 @@ class Recurrence(nnx.Module):
     """A cell over the tokens of a causal stack, with the methods of `Attention`.
 
     Its keys are its inputs. A cache holds all inputs so far, and the cell reads them again for each
-    token: slower than a state, but the same contract as that of attention.
+    token. This is slower than keeping a state, but it has the same contract as attention.
     """
 
     def __init__(self, model: Model, *, rngs: nnx.Rngs):
@@ -69,7 +69,7 @@ class Recurrence(nnx.Module):
         start = self.cell.initialize_carry(inputs[:, 0].shape, nnx.Rngs(0))
         _, outputs = jax.lax.scan(step, start, jnp.moveaxis(inputs, 1, 0))
         outputs = jnp.moveaxis(outputs, 0, 1).astype(x.dtype)
-        # In a cache, inputs are somewhere among the slots.
+        # In a cache, the inputs may be in any slots.
         visible = jnp.broadcast_to(terms.visible[:, 0], (*x.shape[:2], inputs.shape[1]))
         slots = jnp.arange(inputs.shape[1])
         last = jnp.where(visible, slots, 0).max(axis=-1)

@@ -115,7 +115,7 @@ class Transformer(nnx.Module):
 
         Args:
           streams: the input of each stack.
-          biases: of `shared_biases`, for as many tokens or more.
+          biases: result of `shared_biases`, for at least as many tokens.
         """
         biases = {} if biases is None else biases
         terms: dict[str, StackTerms] = {}
@@ -149,9 +149,9 @@ class Transformer(nnx.Module):
 
         Args:
           streams: the input of each stack.
-          terms: of `position_terms` for these streams; None: they are computed.
+          terms: result of `position_terms` for these streams; None: computed here.
           dropout_keys: one for each example; None turns dropout off.
-          num_loops: of the layers, at most those of the model; None: all.
+          num_loops: loops over the layers, at most the model's; None: all.
           remat: recompute inner values in the backward pass instead of keeping them.
         """
         if terms is None:

@@ -2,8 +2,8 @@
 
 Runs of one seed at several learning rates have the same initial weights and the same data, so they
 tell less than as many independent runs. The interval is Wilson's with an effective number of runs:
-their number divided by the design effect, which is the variance of the share between seeds relative
-to that of independent runs (Kish 1965, "Survey Sampling", section 8.2).
+the number of runs divided by the design effect, which is the variance of the share between seeds
+relative to the variance of independent runs (Kish 1965, "Survey Sampling", section 8.2).
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def share(successes: ArrayLike, runs: ArrayLike) -> Share | None:
 
 
 def _effective_runs(k: Float[np.ndarray, "s"], n: Float[np.ndarray, "s"], p: float) -> float:
-    """Return a number between that of the seeds and that of the runs."""
+    """Return the effective number of runs, from the number of seeds to the number of runs."""
     total, num_seeds = n.sum(), len(n)
     if p in (0, 1) or num_seeds == 1:
         return float(num_seeds)  # equal outcomes say nothing about the design effect

@@ -1,10 +1,10 @@
 """Equivalence: do two variants differ by less than a margin that was declared before the runs?
 
-A difference that is not significant does not show that two variants are alike. They are alike if
-the whole 95 % interval of a - b lies within the margin, and different if it lies outside of it.
+A difference that is not significant does not show equivalence. Two variants are equivalent if the
+whole 95 % interval of a - b lies within the margin, and different if it lies outside of it.
 Schuirmann 1987, "A Comparison of the Two One-Sided Tests Procedure and the Power Approach for
 Assessing the Equivalence of Average Bioavailability", uses the 90 % interval, which is a level of
-0.05 for each of the two tests. Here the interval is that of the table, and the level 0.025.
+0.05 for each of the two tests. Here the interval is the table's, and the level is 0.025.
 """
 
 from typing import Literal

@@ -72,7 +72,7 @@ class Cell:
 class Table:
     """Rows of cells under a header. The first cell of a row is its name.
 
-    The caption says what was compared, and the notes explain the signs.
+    The caption names the comparison, and the notes explain the signs.
     """
 
     title: str

@@ -1,11 +1,10 @@
-"""One row for each run: the numbers that compare encodings, and those that choose a setting.
+"""One row for each run: the numbers that compare encodings, and the numbers that choose a setting.
 
     runs = run_scores.of(frame.read("results/published/noise_pilot").numbers)
     columns = run_scores.compare(runs, rows=["model.encodings"], setting="train.learning_rate")
 
-`compare` answers questions about an encoding: what it does at most settings (reliably), what it can
-do at one length (best) or over all lengths (area), and what it does at the setting that the
-training lengths choose (validation).
+`compare` scores an encoding over all settings (reliably), at the best setting for one length (best)
+or for all lengths (area), and at the setting that the training lengths choose (validation).
 """
 
 from collections.abc import Sequence
@@ -29,10 +28,10 @@ def of(numbers: pd.DataFrame, multiples: Sequence[int | float] = MULTIPLES) -> p
     """Return one row for each run, evaluated as it was trained.
 
     Args:
-      numbers: of `Study.numbers`.
+      numbers: the frame `Study.numbers`.
       multiples: of the training length; those that are not measured have no column.
 
-    Columns: those of `Study.numbers` up to max_length, and
+    Columns: as in `Study.numbers` up to max_length, and
       1x, 1.125x, …: exact match in the test at these multiples of the training length.
       area: the mean exact match from 1x to the largest multiple over the logarithm of the length.
       validation loss, validation exact match: means over the validation lengths.
@@ -77,7 +76,7 @@ def compare(
     """Return the columns that compare variants, with their intervals.
 
     Args:
-      runs: of `of`; every variant has every seed at every setting.
+      runs: result of `of`; every variant has every seed at every setting.
       rows: the columns that tell variants apart.
       setting: the column of the values that a rule chooses from.
       multiple: of the training length, at which a run is scored.

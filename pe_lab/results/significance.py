@@ -100,8 +100,8 @@ def barnard_table(count_a: int, count_b: int) -> Array:
 def holm(ps: Sequence[Number | None]) -> list[float | None]:
     """Return p values adjusted for their number (Holm 1979).
 
-    None stays None and counts as a test. The number is then that of the declared contrasts, and
-    does not depend on the runs that are finished or solved.
+    None stays None and counts as a test, so the adjustment is for all declared contrasts and does
+    not depend on which runs are finished or solved.
 
     statsmodels' multipletests gives the same numbers, but every call collects garbage, which takes
     0.1 s in a process that has loaded JAX. Planning calls this thousands of times.

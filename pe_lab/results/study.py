@@ -43,7 +43,7 @@ class Study:
       missing: number of runs without a record.
       settings: after `selection.choose`, one row for each setting of each variant.
       candidates: after `selection.choose`, the cases of all settings.
-      chosen_from: after `selection.choose`, the variants that are left, by their names before.
+      chosen_from: after `selection.choose`, the previous names of the remaining variants.
     """
 
     name: str
@@ -80,8 +80,8 @@ class Study:
           steps, train_flops, parameters: the cost of training; NaN if the run failed.
           steps_to_solve, steps_to_extrapolate: the first step of the curve at which it is solved,
             or reaches the threshold of extrapolation; NaN if it never is, or the curve ends before.
-          measured_to: the last step of the curve, at which runs that never are solved are
-            right-censored. Of a diverged run it is the last step of its budget.
+          measured_to: the last step of the curve, at which runs that are never solved are
+            right-censored; for a diverged run, the last step of its budget.
           max_position: the largest position in training; NaN if the encodings read no positions.
           reveals_target_length: whether the input reveals the target length.
           length_name: the task's unit of length, such as symbols.
@@ -93,9 +93,9 @@ class Study:
 
     @cached_property
     def numbers(self) -> pd.DataFrame:
-        """One row for each number. A run that failed has a number of no test.
+        """One row for each number. A failed run has no number from a test.
 
-        The columns are those of `runs` up to `max_length`. Then follow:
+        The first columns match `runs` up to `max_length`. Then follow:
           split: validation or test; run for a metric with one value a run, such as L90.
           length: of the task's examples, in the task's unit; 0 for a metric of a run.
           offset: added to every position.
@@ -121,9 +121,9 @@ class Study:
     def curves(self) -> pd.DataFrame:
         """One row for each number that was measured during training.
 
-        The columns are those of `runs` up to `max_length`. Then follow the step, the split, the
+        The first columns match `runs` up to `max_length`. Then follow the step, the split, the
         length, the metric and the value. The metrics are `loss` (split training, no length), which
-        is the mean since the point before, and `exact_match` (split validation).
+        is the mean since the previous point, and `exact_match` (split validation).
         """
         return self._of_runs(self.measured_curves)
 
@@ -131,7 +131,7 @@ class Study:
     def attributes(self) -> pd.DataFrame:
         """Exact match by the attributes of examples, one row for each value of an attribute.
 
-        The columns are those of `runs` up to `max_length`, and split, length, offset, override.
+        The first columns match `runs` up to `max_length`, then split, length, offset, override.
         Then follow:
           attribute, attribute_label, attribute_value: the name, such as num_ones, the label that
             its task declares, and the number.
@@ -145,7 +145,7 @@ class Study:
     def chance_levels(self) -> pd.DataFrame:
         """The chance levels of the tasks: task, metric, length and value.
 
-        A predictor that sees no prompt reaches it. The highest one of the finished runs counts.
+        A predictor that sees no prompt reaches it. The highest level of the finished runs counts.
         """
         levels = self.finished[["run", "task"]].merge(self.measured_chance, on="run")
         groups = levels.groupby(["task", "metric", "length"], sort=False, observed=True)
@@ -180,13 +180,13 @@ class Study:
         return {str(name): row for name, row in columns.items()}
 
     def without_grids(self) -> "Study":
-        """Return the study without the points of grids of overrides, which have own tables."""
+        """Return the study without the points of override grids, which have their own tables."""
         variants = self.variants[self.variants["grid"].map(len) == 0]
         cases = self.cases[self.cases["variant"].isin(variants.index)]
         return dataclasses.replace(self, variants=variants, cases=cases)
 
     def labels(self, name: str) -> dict[str, str]:
-        """Return the labels of a variant by axis, with those of its override."""
+        """Return the labels of a variant and of its override by axis."""
         row = self.by_name[name]
         axes = self.axes if not row["override"] else (*self.axes, EVALUATED_WITH, *row["grid"])
         return {axis: row[axis] for axis in axes}

@@ -1,4 +1,4 @@
-"""The table of the standard suite: its published rows with rows from other folders among them."""
+"""The table of the standard suite, with its published rows and rows from other folders."""
 
 import dataclasses
 import itertools
@@ -158,7 +158,7 @@ def _united(parts: Sequence[Study], missing: int) -> Study:
 def reason_to_leave_out(
     study: Study, task: str, cases: pd.DataFrame, protocol: SuiteProtocol
 ) -> str:
-    """Return why the runs of a task have no place in the table; "" if they have one."""
+    """Return why the runs of a task are left out of the table; "" if they are not."""
     if study.name != protocol.study:
         return f"its study is {study.name}, and this table is of {protocol.study}"
     if cases.empty:
@@ -204,7 +204,7 @@ def page(
     """Return the tables of several folders, with a remark before them.
 
     Args:
-      costs: files of step times. They count before those of the folders.
+      costs: files of step times, which take precedence over the files of the folders.
     """
     rows = merged(folders, protocol)
     parts = [remark] if remark else []

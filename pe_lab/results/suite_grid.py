@@ -1,4 +1,4 @@
-"""The table of encodings that train at every learning rate: published rows and those of folders.
+"""The table of encodings that train at every learning rate: rows that are published or in folders.
 
 The published rows are the scores of their runs (run_scores.py), which docs/build/suite_rows.py
 writes into one CSV file.
@@ -55,10 +55,10 @@ def page(
     spec: AnalysisSpec,
     remark: str,
 ) -> Page:
-    """Return the table of the published rows and of those of folders, with a remark before it.
+    """Return the table of the published rows and the rows in folders, with a remark before it.
 
     Args:
-      published: of `read_scores`.
+      published: result of `read_scores`.
       folders: each holds a study of one row.
       rates: learning rates of each row; published runs at others are left out.
 

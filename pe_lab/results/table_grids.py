@@ -1,8 +1,8 @@
 """Declared tables before they are written: the cells of an analysis spec by row and column.
 
-A table has one or more dimensions of rows, of columns, and `each`, of which every label has a table
-of its own. Dimensions are axes of the sweep, the variant, the length, the offset and the evaluation
-override. A cell has one variant, or one for each task.
+A table has one or more dimensions of rows and of columns. Each label of a dimension in `each` has a
+table of its own. Dimensions are axes of the sweep, the variant, the length, the offset and the
+evaluation override. A cell has one variant, or one for each task.
 """
 
 import dataclasses
@@ -41,7 +41,7 @@ class TableGrid:
     cells: dict[tuple[Key, Key, MetricSpec], Cell]
 
     def at(self, row: Key, column: Key, metric: MetricSpec | None = None) -> Cell:
-        """Return a cell; one with a dash if no variant has this place."""
+        """Return a cell; a dash if no variant belongs there."""
         return self.cells.get((row, column, metric or self.spec.metric), Cell(DASH))
 
 
@@ -124,7 +124,7 @@ def _cells(
     """Return the cells of a metric at one length and offset, with their signs, and the values."""
     dimensions = [*spec.rows, *spec.columns]
     labels = points[list(dict.fromkeys(["variant", *dimensions]))]
-    # Labels of a point replace those of its cases: an override's case has those of its training.
+    # An override's case has the labels of its training, so the labels of the point replace them.
     repeated = [axis for axis in dimensions if axis in study.cases and axis != "variant"]
     cases = study.cases.drop(columns=repeated).merge(labels, on="variant")
     result = summary.of_metric(study, cases, metric, dimensions)
@@ -150,7 +150,7 @@ def _points(study: Study, spec: TableSpec) -> pd.DataFrame:
         points[EVALUATED_WITH] = points[EVALUATED_WITH].replace("", AS_TRAINED)
     for axis in itertools.chain(*study.grids):
         if axis in dimensions:
-            # An evaluation as trained, or with another override, has no place on the axis.
+            # An evaluation as trained, or with another override, has no label on the axis.
             points = points[points[axis] != ""]
     lengths: list[int | None] = [*study.lengths] if "length" in dimensions else [None]
     offsets = study.offsets if "offset" in dimensions else [spec.metric.point.offset]
@@ -165,7 +165,7 @@ def _points(study: Study, spec: TableSpec) -> pd.DataFrame:
 
 
 def _variants(study: Study, spec: TableSpec) -> pd.DataFrame:
-    """Return the variants that have a place in a table."""
+    """Return the variants that belong in a table."""
     dimensions = {*spec.dimensions, *spec.only}
     if is_grid(study, spec):
         axes = set(itertools.chain(*study.grids)) & dimensions

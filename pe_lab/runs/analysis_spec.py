@@ -12,7 +12,7 @@ A config states it in `analysis()`, as plain values:
                 ("contiguous", "shifted"),
                 # An equivalence: do they differ by less than the margin?
                 dict(a="sinusoidal", b="learned", at=1, margin=0.05),
-                # Compared although only shifted positions show those of the test in training.
+                # Compared although only shifted positions cover the test positions in training.
                 dict(a="learned · shifted", b="nope", seen_positions=True),
             ),
             # Axes that validation chooses. They are not compared.
@@ -52,7 +52,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 # How a metric is summarized over seeds. "best" is the best of all seeds and settings on the test
-# itself. It exists for comparison with papers that chose so.
+# itself. It exists for comparison with papers that did this.
 SUMMARIES = ("median", "mean", "iqm", "seeds", "best")
 # What a table can show in addition to the axes of the sweep.
 DIMENSIONS = ("variant", "length", "offset", "evaluated with")
@@ -130,7 +130,7 @@ class Contrast:
     a: str
     b: str
     point: MetricPoint | None = None  # None: the point of extrapolation
-    # With a margin the contrast asks whether the two are alike: whether they differ by less.
+    # With a margin, the contrast is an equivalence test: do the two differ by less?
     margin: float | None = None
     # The claim is about positions of the test that one of them sees in training: compare them.
     seen_positions: bool = False
@@ -172,7 +172,7 @@ class Reproduction:
     """The claims of a paper that a study tests."""
 
     paper: str = ""
-    is_authors_size: bool = False  # models, lengths and number of steps are those of the paper
+    is_authors_size: bool = False  # models, lengths and number of steps match the paper
     claims: tuple[Claim, ...] = ()
 
 

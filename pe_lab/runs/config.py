@@ -117,7 +117,7 @@ def _init_from(values: Any) -> InitFrom | None:
 
 
 def _overrides(specs: Any) -> tuple[()]:
-    """Check that they are several. `from_dict` resolves them against the run."""
+    """Check that they are a sequence. `from_dict` resolves them against the run."""
     if not isinstance(specs, list | tuple):
         raise UserError(
             f"config.evaluate.overrides is a tuple of {override_specs.EXAMPLE}, got {specs!r}."
@@ -125,7 +125,7 @@ def _overrides(specs: Any) -> tuple[()]:
     return ()
 
 
-# Readers of what is more than a plain value, by its place in a config.
+# Readers of the settings that are more than plain values, by path.
 _READERS: dict[str, Callable[[Any], object]] = {
     "config.task": functools.partial(plugins.resolve, "tasks"),
     "config.positions": functools.partial(plugins.resolve, "positions"),

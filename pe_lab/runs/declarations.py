@@ -109,7 +109,7 @@ def read(
 
     Args:
       name_of: the name of a field in errors: "config.train.{}".format.
-      readers: functions of a value, by its name in errors, for what is more than a plain value.
+      readers: functions that read values that are not plain, by their name in errors.
     """
     hints = get_type_hints(cls)
     declared = declared_settings(cls)

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 
 from pe_lab.runs.errors import one_line
 
-# Errors of a path that leads to no file. Other errors are those of the machine, such as EMFILE,
-# EIO, ESTALE and EACCES, and say nothing about the content of a file.
+# Errors of a path that leads to no file. Other errors, such as EMFILE, EIO, ESTALE and EACCES, come
+# from the machine and say nothing about the content of a file.
 _NO_FILE = (errno.ENOTDIR, errno.EISDIR, errno.ELOOP)
 
 

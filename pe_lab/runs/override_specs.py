@@ -40,7 +40,7 @@ def override(spec: Any, run: Run) -> Override:
     if not parts:
         raise UserError(f"An evaluation override is given as {EXAMPLE}, got {spec!r}.")
     named = parts
-    if not spec.get("is_complete"):  # a config names only what it changes
+    if not spec.get("is_complete"):  # a config names only the parts that it changes
         parts = _completed_parts(parts, run)
     positions, replaced = parts.get("positions"), parts.get("encodings")
     if positions is not None:

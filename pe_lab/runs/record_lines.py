@@ -1,9 +1,9 @@
-"""The text of a record: one line, which begins with the digest of what follows.
+"""The text of a record: one line that begins with the digest of the rest.
 
     {"digest": "5f0c…", "chance_levels": [...], "checkpoint": ..., ..., "status": "finished"}
 
-Keys are sorted, because the digest is of the content as canonical JSON. A reader can therefore hash
-the bytes, and needs no second writing of the content, which takes as long as reading it.
+Keys are sorted, because the digest is computed from canonical JSON. A reader can therefore hash the
+bytes instead of serializing the content again, which takes as long as reading it.
 """
 
 import hashlib

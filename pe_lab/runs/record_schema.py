@@ -95,7 +95,7 @@ class Exposure(TypedDict):
       max_position: the largest position that training showed to an encoding, without a shift that
         the encoding cannot notice (pe_lab/training/shifts.py); None if none reads positions.
       max_test_position: the largest position of a test at offset 0, by the same lengths. Older
-        records, and those of encodings that read no positions, do not have it.
+        records, and records of encodings that read no positions, do not have it.
     """
 
     steps: int

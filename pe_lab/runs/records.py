@@ -112,7 +112,7 @@ def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
     try:
         record = record_lines.head(text) if only_head and is_line else files.object_of(text)
         version = record["schema_version"]
-        # The digest of a text in another form is that of the same content as `write` writes it.
+        # A text in another form, such as one with indents, has the digest of its canonical JSON.
         is_intact = is_line or record["digest"] == digest(record)
     except KeyError as e:
         raise _damaged(path, f"it has no key {e}") from e
@@ -140,7 +140,7 @@ def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
         record["digest"] = digest(record)
     if reason := record_checks.mistake(record):
         raise _damaged(path, reason)
-    # A record of this version may be older than a setting. Its digest stays that of the file.
+    # A record of this version may lack newer settings. Its digest still belongs to the file.
     config = older_records.with_added_settings(record["config"])
     return cast(Record, {**record, "config": config})
 

@@ -6,7 +6,7 @@
 
 A config.json of Hugging Face has its rotary embedding in `rope_parameters`, or in `rope_scaling`,
 `rope_theta` and further keys of a family. The meaning of the keys and the defaults of the families
-are those of transformers 5.24.0.
+follow transformers 5.24.0.
 
 A key that is not known is an error that names it: each key of `rope_parameters`, and each key of
 the config with a word such as "rope" or "position" in its name. Windows and chunks of attention
@@ -47,8 +47,8 @@ def read(config: Mapping[str, Any]) -> tuple[Spec, ...]:
     """The encodings of a published model.
 
     Args:
-      config: the content of its config.json. Of a model of text and images, the part of the text
-        is read. Without `model_type`, the conventions are those of Llama.
+      config: the content of its config.json. For a model of text and images, the text part is
+        read. Without `model_type`, Llama's conventions apply.
 
     Returns:
       encodings for `config.model.encodings`, with `layers` where they do not act on all layers.
@@ -90,7 +90,7 @@ def read(config: Mapping[str, Any]) -> tuple[Spec, ...]:
 
 
 def _text_part(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of the model of the text, without those that are null, but for `sliding_window`."""
+    """The keys of the text model, without null values except for `sliding_window`."""
     text = config.get("text_config")
     text = config if text is None else text
     for key, value in config.items():

@@ -1,6 +1,6 @@
 """The rotary embedding of one layer: `rope_parameters` of Hugging Face, and an encoding.
 
-Keys and their meaning are those of transformers 5.24.0, modeling_rope_utils.py.
+Keys and their meaning follow transformers 5.24.0, modeling_rope_utils.py.
 """
 
 import math
@@ -68,8 +68,8 @@ def read(
     Args:
       parameters: with `rope_theta`.
       max_positions: the config's `max_position_embeddings`.
-      trained_length: the config's `original_max_position_embeddings`, which is before that of the
-        parameters.
+      trained_length: the config's `original_max_position_embeddings`, which takes precedence over
+        the one in the parameters.
 
     Raises:
       UserError: a type or a key is not known, or one is missing.

@@ -5,7 +5,7 @@
       "name", "entries": [{"labels": {axis: label}, "run_id"}, ...],
       "analysis": its analysis spec, "tuning": its tuning}   # these two only if there is one
 
-The digest guards against accidents, as that of a record does. A file of version 1 has neither a
+The digest guards against accidents, as in a record. A file of version 1 has neither a
 version nor a digest. In both versions, the labels of runs must agree with the configs of their
 records (study_labels.py).
 """

@@ -38,7 +38,7 @@ def check(folder: Path, entries: Sequence[Entry], by_id: Mapping[str, JsonObject
 
 
 def _checked_axes(entries: Sequence[Entry]) -> list[str]:
-    """Return the axes whose values stand in a config as the study has set them."""
+    """Return the axes whose values are in the configs as the study set them."""
     axes = list(dict.fromkeys(axis for entry_labels, _ in entries for axis in entry_labels))
     checked = []
     for axis in axes:

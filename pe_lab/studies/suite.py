@@ -32,7 +32,7 @@ TASKS = {  # with the longest example of training, in the task's unit, and the s
 
 
 def row_folders():
-    """The folders of the published rows: those of pe_lab, and those that others have added."""
+    """The folders of the published rows: pe_lab's rows, then rows that others have added."""
     return [ROWS, *sorted(file.parent for file in ROWS.glob("*/study.json"))]
 
 

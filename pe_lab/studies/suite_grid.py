@@ -45,8 +45,8 @@ RATES = (3e-4, 1e-3, 3e-3, 1e-2)
 SEEDS = 6
 MULTIPLES = (1, 1.125, 1.25, 1.5, 2, 3, 4)
 CURVES = {"copy": (1, 1.5, 2, 3)}  # multiples on the training curve; (1, 2) for the other tasks
-# Tokens of the longest example of the test, and of the longest of training. Those of addition: the
-# other tasks have 130 and 34, so the same schemes cover their positions too.
+# Tokens of the longest example in the test and in training, for addition. The other tasks have 130
+# and 34, so the same schemes cover their positions too.
 TESTED, TRAINED = 201, 57
 _ADDITION = dict(name="addition", reverse_operands=True, lengths="one_longest")
 # Task, longest example of training in the task's unit, and steps.
@@ -157,7 +157,7 @@ def analysis(pilot=False, copying=False):
             ("fire", "kerple"),
             ("learned(init_std=0.7)", "learned"),
             ("learned(init_std=0.7)", "sinusoidal"),
-            # Are they alike within the training lengths?
+            # Are they equivalent within the training lengths?
             dict(a="learned", b="sinusoidal", at=1, margin=0.05),
             dict(a="learned(init_std=0.7)", b="sinusoidal", at=1, margin=0.05),
             ("alibi(learn_slopes=True)", "alibi"),

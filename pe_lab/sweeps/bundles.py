@@ -6,8 +6,8 @@
     cost.json           the time of a step, if it was measured
     sources/*.py        the file of each class that is not of pe_lab
 
-Nothing of an archive is imported. The digests guard against accidents: who sends an archive can
-write them anew.
+Nothing in an archive is imported. The digests guard against accidents only: the sender of an
+archive can rewrite them.
 """
 
 import hashlib
@@ -96,7 +96,7 @@ def _content(file: Path) -> dict[str, bytes]:
     """Return the files of an archive by name.
 
     Raises:
-      ValueError: it has other files than those of a row, or they are too large.
+      ValueError: it has a file that is not part of a row, or its files are too large.
     """
     with zipfile.ZipFile(file) as archive:
         if sum(each.file_size for each in archive.infolist()) > _MOST_BYTES:

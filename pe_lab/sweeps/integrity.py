@@ -34,7 +34,7 @@ def problems(folder: Path) -> Iterator[str]:
 def _missing(
     folder: Path, study: study_files.StudyFile, by_id: Mapping[str, Record]
 ) -> Iterator[str]:
-    """Yield the runs that a published study names and has no record of."""
+    """Yield the runs of a published study that have no record."""
     if not (folder / records.ARCHIVE).exists() or not by_id:  # {}: its damage is reported
         return
     for run_id in dict.fromkeys(run_id for _, run_id in study.entries):
@@ -51,7 +51,7 @@ def _run_groups(folder: Path) -> Iterator[str]:
 
 
 def _checkpoints(folder: Path) -> Iterator[str]:
-    """Yield the damaged checkpoints of all run groups, those of curves included."""
+    """Yield the damaged checkpoints of all run groups, including the points of curves."""
     groups = folder / "checkpoints"
     for group_id in files.names_in(groups):
         for path in checkpoint.paths(groups / group_id):

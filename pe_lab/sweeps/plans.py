@@ -22,8 +22,8 @@ from pe_lab.training.frozen_data import frozen_of
 from pe_lab.training.warm_start import check_held_out, overridden
 
 # For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
-# unpadded FLOPs, and what a worker needs for each program: a share of its start, to compile it and,
-# for evaluations, to run it.
+# unpadded FLOPs, and a worker's seconds for each program: a share of its start, the compilation
+# and, for evaluations, the execution.
 _FLOPS_PER_SECOND = 2.9e10
 _SECONDS_A_PROGRAM = 7
 
@@ -36,7 +36,7 @@ class Plan:
       missing: number of runs without a complete record.
       changed_code: a note on the runs whose code has changed since they were trained.
       damaged: unreadable records and the reasons; they are set aside, and their runs trained again.
-      setups: with that of each run group.
+      setups: the built setups, with one for each run group.
     """
 
     study: Study
@@ -70,7 +70,7 @@ class Plan:
         return "\n".join(lines)
 
     def estimate(self, workers: int) -> str:
-        """The number of programs and a rough time, of no more workers than run groups."""
+        """The number of programs and a rough time, with at most one worker for each run group."""
         workers = max(1, min(workers, len(self.groups)))
         programs = 0
         seconds = 0.0

@@ -215,7 +215,7 @@ class Task(ChecksChoices):
 
     @property
     def max_train_length(self) -> int | None:
-        """Length of the longest example in training; None for that of all examples."""
+        """Length of the longest example in training; None if `max_length` alone limits it."""
         return None
 
     @property

@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Int, Shaped
 from pe_lab.tasks.base import AnyArray, Example, Task, Vocabulary
 from pe_lab.tasks.batch import Batch
 
-# Every batch has these structures. Those of a task replace them.
+# Every batch has these structures. A task's own structures replace them.
 DEFAULT_STRUCTURES = ("symbols", "coupled", "parts")
 
 
@@ -246,7 +246,7 @@ def _structure(
     target_length = example.target_mask.sum()
     in_target = (target_index >= 0) & (target_index < target_length)
     is_symbol = in_prompt | in_target
-    # A target token has the number of its prompt token; no source is -1, and its number is 0.
+    # A target token has the number of its prompt token. Without a source (-1) the number is 0.
     source = _take(example.alignment, target_index)
     coupled = jnp.select(
         [in_prompt, in_target],

@@ -34,7 +34,7 @@ _CURVE = "curve"  # folder of the points of a curve, inside of a run group's fol
 
 
 class DamagedCheckpoint(Exception):  # noqa: N818
-    """The content of a checkpoint differs from what was saved, or belongs to something else."""
+    """The content of a checkpoint differs from the saved one, or belongs to something else."""
 
 
 def save(folder: Path, step: int, state: PyTree, notes: Notes) -> None:

@@ -1,4 +1,4 @@
-"""Whether the parts of a setup fit together."""
+"""Checks that the parts of a setup fit together."""
 
 import functools
 import math
@@ -18,7 +18,7 @@ def check(setup: Setup, trained: bool) -> None:
     """Check lengths, encodings and positions.
 
     Args:
-      trained: the task must have all lengths, and those of training must have positions.
+      trained: the task must have all lengths, and training lengths must have positions.
 
     Raises:
       UserError: something does not fit.
@@ -52,7 +52,7 @@ def out_of_reach(
     *,
     train: bool = False,
 ) -> str | None:
-    """Why examples of a length cannot have positions or encodings; None if they can."""
+    """Return why examples of a length cannot have positions or encodings; None if they can."""
     task = setup.task
     if length < task.min_length or length > (task.max_length or length):
         return f"{setup.run.task.name} with these arguments has no examples of length {length}"
@@ -127,7 +127,7 @@ def _check_prompt(setup: Setup) -> None:
 
 
 def _check_distribution(setup: Setup) -> None:
-    """The distribution of training lengths draws the longest one and those of validation."""
+    """Check that training draws its longest length and the validation lengths."""
     train, name = setup.run.train, setup.run.train.lengths.name
     if setup.lengths.depends_on_step and train.num_examples is not None:
         raise UserError(

@@ -16,7 +16,8 @@ import jax
 def use(enabled: bool) -> None:
     """Let JAX read and keep compiled programs, or not. Call it before the first compilation.
 
-    JAX's own variables win: JAX_COMPILATION_CACHE_DIR, and those of the least time and size.
+    JAX's environment variables take precedence: JAX_COMPILATION_CACHE_DIR, and the variables of the
+    smallest compilation time and entry size.
     """
     jax.config.update("jax_enable_compilation_cache", enabled)
     if not enabled:
@@ -41,8 +42,8 @@ def folder() -> Path:
 def _instructions() -> str:
     """A name for the instructions of this machine's CPU.
 
-    A program for a CPU uses all of them. Machines of a cluster may share a home and have other
-    CPUs, on which the program would be an illegal instruction; JAX's key does not tell them apart.
+    A program for a CPU uses all of them. Machines of a cluster may share a home but have different
+    CPUs, where the program fails with an illegal instruction; JAX's key does not tell them apart.
     """
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

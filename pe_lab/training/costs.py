@@ -25,11 +25,11 @@ def length_shares(setup: Setup, num_steps: int) -> dict[int, float]:
 def step_flops(setup: Setup, num_steps: int | None = None) -> int:
     """Return the mean floating-point operations of one member's step without padding.
 
-    A step costs three forward passes. Lengths that depend on the step are those of the first steps
-    of the training.
+    A step costs three forward passes. If lengths depend on the step, the mean is over the first
+    steps of the training.
 
     Args:
-      num_steps: None: all steps.
+      num_steps: number of these first steps; None: all steps.
     """
     train, model = setup.run.train, setup.run.model
     fewest_loops = train.min_loops or model.num_loops

@@ -1,7 +1,7 @@
 """Reports of a run group's process: events as JSON lines, which nothing else can write.
 
-A plugin may print, and what it prints is no report. So a process that reports on its stdout keeps
-that stream for its reports alone, and everything else that is printed goes to its stderr.
+A plugin may print, and its output is not a report. So a process that reports on its stdout reserves
+that stream for reports, and all other output goes to its stderr.
 """
 
 import io

@@ -28,7 +28,7 @@ from pe_lab.model.streams import answering_stack
 from pe_lab.runs.errors import UserError
 from pe_lab.training.setup import Setup
 
-Pairs = Float[np.ndarray, "h g"]  # the heads of one run and those of the other
+Pairs = Float[np.ndarray, "h g"]  # heads of one run, heads of the other run
 _SAME = ("num_layers", "num_loops", "sink_token")  # settings that the models must share
 
 

@@ -65,13 +65,13 @@ def draw(
     position_keys = stream_keys(keys, EVALUATED_POSITIONS)
     _, streams = batches.add_positions(setup, batch, position_keys, train=False)
 
-    # The layout of an example whose target is the index of the aligned prompt token puts these
+    # Lay out examples whose target is the index of the aligned prompt token: the layout puts these
     # indices where the labels are.
     numbered = dataclasses.replace(
         examples,
         target=examples.alignment,
         answer_mask=examples.target_mask & (examples.alignment >= 0),
-        structure={},  # without that of the task, "coupled" is the index of a prompt token plus 1
+        structure={},  # the default of "coupled" is the index of a prompt token plus 1
     )
     indexed = lay_out(numbered)
     structure = (indexed.source or indexed.side).structure

@@ -38,8 +38,8 @@ _SHAPES = {  # Vega's names, or paths, of Matplotlib's markers
 def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
     """Return the data of the page as plain values for JSON.
 
-    The variants are those of the plots, with the setting that validation chose. The runs are all
-    runs of the study.
+    The variants match the plots, with the setting that validation chose. The runs are all runs of
+    the study.
 
     Args:
       run_records: of all runs.

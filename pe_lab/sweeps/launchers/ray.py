@@ -73,7 +73,7 @@ class Ray(Launcher):
             return _RayTasks(ray, self, folder, on_event).run(group_files)
 
     def variables(self) -> dict[str, str]:
-        """The environment of a task, in addition to that of Ray's worker."""
+        """The variables that a task adds to the environment of Ray's worker."""
         variables = environment()
         if "JAX_PLATFORMS" in os.environ:
             variables["JAX_PLATFORMS"] = os.environ["JAX_PLATFORMS"]
@@ -92,7 +92,7 @@ class _RayTasks:
         self.waiting: deque[Path] = deque()
         self.running: dict[Any, Path] = {}  # by the reference of a task's result
         self.variables = launcher.variables()
-        # Ray would start a task again without a word. It is started again here.
+        # Ray would retry a task silently. Tasks are retried here instead.
         task = ray.remote(num_cpus=launcher.cpus, num_gpus=launcher.gpus, max_retries=0)
         self.task = task(_train())
 
@@ -135,7 +135,7 @@ class _RayTasks:
                 time.sleep(_LOOK_AGAIN)
 
     def _status(self, result: Any) -> int:
-        """The exit status of a task; that of SIGKILL if its worker or its machine has died."""
+        """The exit status of a task; the status of SIGKILL if its worker or machine has died."""
         try:
             return self.ray.get(result)
         # The task's function raised, so the command could not even start: the others cannot either.
@@ -150,7 +150,7 @@ class _RayTasks:
         for result, file in self.running.items():
             self.on_event(file.stem, {"event": "saving"})
             self.ray.cancel(result, force=False)  # raises KeyboardInterrupt in the task
-        # A task that is cut off after the grace resumes from its last checkpoint.
+        # A task that is killed after the grace period resumes from its last checkpoint.
         if self.running:
             results = list(self.running)
             self.ray.wait(results, num_returns=len(results), timeout=_GRACE)
