@@ -6,8 +6,8 @@
     pe-lab suite mine=my_package.mine:Mine --bundle=mine.zip
 
 An encoding may have a label, LABEL=ENCODING. The budgets are set for 40 minutes an encoding on two
-cores. With --quick it trains on copying alone, with four seeds at each of three learning rates, in
-7 minutes, and the row is printed among those of suite_grid. The runs of an encoding are in
+cores. With --quick it trains on copying alone, with three seeds at each of three learning rates, in
+6 minutes, and the row is printed among those of suite_grid. The runs of an encoding are in
 results/suite/NAME, or in FOLDER/NAME with --results=FOLDER. Finished runs are not trained again.
 The tables are also written there, to all_rows.md and all_rows.tex.
 --bundle also writes a complete row, with its records and the file of its class, as one archive for

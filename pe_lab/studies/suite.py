@@ -56,9 +56,9 @@ FULL = Form("suite", tuple(TASKS), 10, tune)
 QUICK = Form(
     "suite_quick",
     ("copy",),
-    4,
+    3,
     tune=None,
-    remark="Copying with four seeds at three learning rates. Published rows are those of "
+    remark="Copying with three seeds at three learning rates. Published rows are those of "
     "suite_grid:copying, with the same seeds and rates.",
 )
 SMOKE = Form(
