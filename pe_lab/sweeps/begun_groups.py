@@ -62,7 +62,9 @@ def _started(
     """
     started: dict[str, Members] = {}
     for group in run_group_files.each(folder):
-        has_checkpoint = any((folder / "checkpoints" / group.group_id).glob("[0-9]*"))
+        # A damaged checkpoint that was set aside, or one half written, is no number.
+        names = (path.name for path in (folder / "checkpoints" / group.group_id).glob("*"))
+        has_checkpoint = any(name.isdigit() for name in names)
         if group.is_held or has_checkpoint:
             started[group.group_id] = group.run_ids
     group_ids = []

@@ -67,9 +67,22 @@ def test_a_finished_run_is_evaluated_further_in_the_group_that_has_its_parameter
     assert groups_of(tmp_path, more) == [ids[:2], ids[2:]]
 
 
-def test_a_finished_run_without_its_parameters_is_not_trained_again(begun, tmp_path):
+def remove(checkpoint):
+    checkpoint.rmdir()
+
+
+def set_aside(checkpoint):
+    records.set_aside(checkpoint)  # as if its content were damaged
+
+
+def leave_half_written(checkpoint):
+    checkpoint.rename(checkpoint.with_name("100.orbax-checkpoint-tmp"))
+
+
+@pytest.mark.parametrize("lose", [remove, set_aside, leave_half_written])
+def test_a_finished_run_without_its_parameters_is_not_trained_again(begun, tmp_path, lose):
     finish(tmp_path, begun, 0)
-    (tmp_path / "checkpoints" / begun.group_id / "100").rmdir()
+    lose(tmp_path / "checkpoints" / begun.group_id / "100")
     sentence = rf"^The run {begun.runs[0].run_id} has finished and lacks evaluations of this study"
     with pytest.raises(UserError, match=sentence):
         groups_of(tmp_path, expanded(tmp_path, 3).runs)
