@@ -222,9 +222,13 @@ class Numbers:
             texts.append(number(mean))
         return listed(texts)
 
-    def difference(self, a: str, b: str) -> str:
-        """Mean difference a - b of a contrast, its interval, and p if the seeds can decide it."""
-        contrast = self._contrast(a, b)
+    def difference(self, a: str, b: str, at: int | float | None = None) -> str:
+        """Mean difference a - b of a contrast, its interval, and p if the seeds can decide it.
+
+        Args:
+          at: the multiple of the training length, where a study compares a and b at several.
+        """
+        contrast = self._contrast(a, b, at)
         text = difference(contrast.difference, contrast.interval)
         return text + (_p(contrast.holm) if contrast.decides else "")
 
@@ -235,14 +239,19 @@ class Numbers:
         return text + (_p(contrast.count_holm) if contrast.count_decides else "")
 
     @functools.cached_property
-    def _contrasts(self) -> dict[tuple[str, str], Comparison]:
-        return {(c.a, c.b): c for c in compare.contrasts(self.chosen)}
+    def _contrasts(self) -> list[Comparison]:
+        return compare.contrasts(self.chosen)
 
-    def _contrast(self, a: str, b: str) -> Comparison:
-        """Raises UserError if the study does not declare it."""
-        if (a, b) not in self._contrasts:
+    def _contrast(self, a: str, b: str, at: int | float | None = None) -> Comparison:
+        """Raises UserError if the study does not declare it.
+
+        The last one counts: a config names the equivalence of a pair after its difference.
+        """
+        pairs = [contrast for contrast in self._contrasts if (contrast.a, contrast.b) == (a, b)]
+        matches = [contrast for contrast in pairs if at in (None, contrast.metric.point.at)]
+        if not matches:
             raise UserError(f"{self.chosen.name} declares no contrast of {a} against {b}.")
-        return self._contrasts[a, b]
+        return matches[-1]
 
     def length(self, length: int) -> str:
         """A measured length."""

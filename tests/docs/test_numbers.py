@@ -94,6 +94,17 @@ def test_a_difference_is_that_of_a_declared_contrast(tmp_path):
         found.difference("alibi", "rope")
 
 
+def test_a_difference_is_read_at_the_length_that_a_page_names(tmp_path):
+    runs = {"rope": [0.9, 0.8, 0.7, 0.9, 0.8], "alibi": [0.4, 0.3, 0.2, 0.4, 0.3]}
+    pairs = [dict(a="rope", b="alibi", at=at) for at in (1, 2)]
+    found = study(tmp_path, runs, contrasts=pairs)
+    assert found.difference("rope", "alibi", 1) == "0.00 [0.00, 0.00]"
+    assert found.difference("rope", "alibi", 2) == "+0.50 [+0.50, +0.50]"
+    assert found.contrasts == "2"
+    with pytest.raises(UserError, match="no contrast of rope against alibi"):
+        found.difference("rope", "alibi", 3)
+
+
 @pytest.mark.parametrize(
     ("seeds", "counts", "difference"),
     [
