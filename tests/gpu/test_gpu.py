@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pe_lab.runs import plugins
-from pe_lab.training import evaluation_sums, step
+from pe_lab.training import evaluation_sums, process, step
 from pe_lab.training.build import build_setup
 from pe_lab.training.state import initial_state, of_member
 from tests import tiny
@@ -97,3 +97,16 @@ def test_batches_are_drawn_bit_for_bit_as_on_the_cpu(seed, gpu):
     draw = functools.partial(step.training_batch, setup, now=jnp.asarray(3))
     batches = [on(device, draw, jax.random.key(seed)) for device in (cpu, gpu)]
     jax.tree.map(np.testing.assert_array_equal, *batches)
+
+
+def test_training_computes_products_of_float32_without_rounding_the_factors(gpu):
+    left, right = np.random.default_rng(0).normal(size=(2, 512, 512)).astype(np.float32)
+    exact = left.astype(np.float64) @ right
+    precision = jax.config.jax_default_matmul_precision
+    try:
+        process.compute_float32_products()
+        found = jnp.matmul(*jax.device_put((left, right), gpu))
+    finally:
+        jax.config.update("jax_default_matmul_precision", precision)
+    # TF32 has 10 bits of a factor: a relative error of about 3e-4.
+    assert np.linalg.norm(found - exact) < 1e-5 * np.linalg.norm(exact)
