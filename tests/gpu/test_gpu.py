@@ -16,6 +16,7 @@ from pe_lab.training.build import build_setup
 from pe_lab.training.state import initial_state, of_member
 from tests import tiny
 from tests.encodings import laws
+from tests.training.test_lowering import run_of
 
 pytestmark = pytest.mark.gpu
 
@@ -33,18 +34,11 @@ def gpu():
     return devices[0]
 
 
-def group(name):
-    """A run group with one encoding in a small decoder."""
-    num_axes = laws.requirements(name).num_axes
-    scheme = {"name": "contiguous"} if num_axes == 1 else {"name": "two_stream"}
-    return tiny.run(laws.spec(name), positions=scheme)
-
-
 def on(device, function, *arguments):
-    """The result of a compiled function on a device, as NumPy arrays."""
+    """The result of a compiled function on a device, brought to the CPU."""
     arguments = jax.device_put(arguments, device)
     with jax.default_device(device), jax.default_matmul_precision("highest"):
-        return jax.tree.map(np.asarray, jax.jit(function)(*arguments))
+        return jax.device_put(jax.jit(function)(*arguments), jax.devices("cpu")[0])
 
 
 def assert_close(left, right):
@@ -60,7 +54,7 @@ def assert_close(left, right):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_losses_and_gradients_equal_those_of_the_cpu(name, gpu):
-    cpu, run, members = jax.devices("cpu")[0], group(name), tiny.members({})
+    cpu, run, members = jax.devices("cpu")[0], run_of(name), tiny.members({})
     reference = build_setup(run, platform="cpu")
     state = on(cpu, functools.partial(initial_state, reference), members)
     params, key = of_member(state.params, 0), jax.random.key(1)
@@ -74,7 +68,7 @@ def test_losses_and_gradients_equal_those_of_the_cpu(name, gpu):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_evaluations_equal_those_of_the_cpu(name, gpu):
-    cpu, run, members = jax.devices("cpu")[0], group(name), tiny.members({}, {"seed": 1})
+    cpu, run, members = jax.devices("cpu")[0], run_of(name), tiny.members({}, {"seed": 1})
     reference = build_setup(run, platform="cpu")
     params = on(cpu, functools.partial(initial_state, reference), members).params
     test_split = evaluation_sums.Examples(*map(jnp.int32, (1, 5, 0, 0, 8)))
@@ -93,10 +87,11 @@ def test_evaluations_equal_those_of_the_cpu(name, gpu):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_batches_are_drawn_bit_for_bit_as_on_the_cpu(seed, gpu):
-    cpu, setup = jax.devices("cpu")[0], build_setup(group("rope"), platform="cpu")
+    cpu, setup = jax.devices("cpu")[0], build_setup(run_of("rope"), platform="cpu")
     draw = functools.partial(step.training_batch, setup, now=jnp.asarray(3))
     batches = [on(device, draw, jax.random.key(seed)) for device in (cpu, gpu)]
-    jax.tree.map(np.testing.assert_array_equal, *batches)
+    for left, right in zip(*map(jax.tree.leaves, batches), strict=True):
+        np.testing.assert_array_equal(left, right)
 
 
 def test_training_computes_products_of_float32_without_rounding_the_factors(gpu):

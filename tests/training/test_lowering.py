@@ -40,13 +40,17 @@ def cases():
 SCHEMES = {1: "contiguous", 2: "two_stream", 3: "multimodal"}  # by their axes
 
 
-def setup(name, platform, dtype):
+def run_of(name, **changes):
+    """A run group of a small decoder with one encoding, and the positions that it reads."""
     axes = laws.requirements(name).num_axes
-    changes = {"positions": {"name": SCHEMES[axes]}, "model__compute_dtype": dtype}
+    changes |= {"positions": {"name": SCHEMES[axes]}}
     if axes == 3:
         changes |= {"task": {"name": "copy_grid"}, "train__min_length": 2}
-    run = tiny.run(laws.spec(name), **changes)
-    return build_setup(run, platform=platform)
+    return tiny.run(laws.spec(name), **changes)
+
+
+def setup(name, platform, dtype):
+    return build_setup(run_of(name, model__compute_dtype=dtype), platform=platform)
 
 
 def abstract(f, *arguments):
