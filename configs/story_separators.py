@@ -65,7 +65,7 @@ def sweep(longer=False, smoke=False):
     return grid.product(variants, rates, {"seed": range(1 if smoke else SEEDS)})
 
 
-def analysis():
+def analysis(longer=False):
     of_wide = f", evaluated with {WIDE}"
     contrasts = []
     for a, b in (

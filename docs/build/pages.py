@@ -26,6 +26,7 @@ from docs.build import (
     reproductions,
     statistics,
     story_gradients,
+    story_recurrent,
     suite_grid,
     suite_rows,
     tasks,
@@ -58,6 +59,9 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/tasks.md": tasks.lookups,
     "results/published/budget/README.md": budget.lookups,
     "results/published/encoding_costs/README.md": costs.lookups,
+    "results/published/huang25_literature/README.md": functools.partial(
+        reproductions.of_study, "huang25_literature"
+    ),
     "results/published/huang8_scaled/README.md": functools.partial(
         reproductions.of_study, "huang8_scaled"
     ),
@@ -66,6 +70,7 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     ),
     "results/published/noise/README.md": noise.lookups,
     "results/published/story_gradients/README.md": story_gradients.lookups,
+    "results/published/story_recurrent/README.md": story_recurrent.lookups,
     "results/published/suite/README.md": lambda root: {
         "rows": suite.page_of_study(root / suite_rows.PUBLISHED, [root / costs.COSTS])
     },

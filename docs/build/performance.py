@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from docs.build import markdown
+from docs.build.numbers import STUDIES
+from pe_lab.runs import records
 
 FOLDER = Path("results/published/engine")
 PICTURE = Path("docs/pictures/scaling.svg")
@@ -26,6 +28,7 @@ AXES = {
     "width": "width (feed-forward: 4 × width)",
     "heads": "heads (width 64)",
 }
+GPU_STUDIES = ("huang25_literature", "story_separators_longer")
 _TOKENS_OF_A_STEP = 8192  # of scaling.json
 _TOKENS_OF_A_MEMBER = 128 * 40  # of members.json
 
@@ -39,6 +42,7 @@ def lookups(root: Path) -> dict[str, str]:
         "peers": peer_table(root),
         "scaling": scaling_table(root),
         "members": members_table(root),
+        "gpu": gpu_table(root),
         "evaluation": evaluation_table(root),
     }
 
@@ -58,6 +62,21 @@ def engine_table(root: Path) -> str:
         rate = f"{1 / figure['seconds_per_step']:.2f}"
         share = f"{figure['share_of_peak']:.2f}"
         rows.append([f"`{encoding}`", TOKENS[lengths], rate, share, f"{speedup:.1f}"])
+    return markdown.table(rows)
+
+
+def gpu_table(root: Path) -> str:
+    """Steps per second of the studies that a GPU trained, by members of a program."""
+    rows = [["study", "device", "members", "steps/s of all members"]]
+    for study in GPU_STUDIES:
+        found: dict[tuple[str, str], list[float]] = {}
+        for record in records.read_all(root / STUDIES / study).values():
+            cost, device = record["cost"], record["provenance"]["device"]
+            assert cost is not None, "published runs are finished"
+            key = device.removeprefix("gpu: "), str(cost["members"])
+            found.setdefault(key, []).append(cost["steps_per_second"])
+        for key, rates in found.items():
+            rows.append([study, *key, f"{min(rates):,.0f} to {max(rates):,.0f}"])
     return markdown.table(rows)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pe_lab.results.plots.styles import GRAY
 from pe_lab.runs import files
 from pe_lab.runs.errors import unknown
@@ -166,10 +168,18 @@ def length_ticks(axes: "Axes", lengths: Sequence[int | float], unit: str = "") -
 
 
 def ticks_at(axes: "Axes", numbers: Iterable[int | float], unit: str = "") -> None:
-    """Set ticks at some of the numbers, without those that would overlap."""
+    """Set ticks at some of the numbers: the ends, and between them those that do not overlap."""
     from matplotlib import ticker
 
-    axes.xaxis.set_major_locator(ticker.FixedLocator(sorted(set(numbers)), nbins=_MOST_TICKS))
+    ordered = np.array(sorted(set(numbers)), dtype=float)
+    places = axes.xaxis.get_transform().transform(ordered)
+    gap = (places[-1] - places[0]) / _MOST_TICKS
+    shown = [places[0]]
+    for place in places:
+        if place - shown[-1] >= gap and places[-1] - place >= gap:
+            shown.append(place)
+    is_shown = np.isin(places, [*shown, places[-1]])
+    axes.xaxis.set_major_locator(ticker.FixedLocator(ordered[is_shown]))
     axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}{unit}"))
     axes.minorticks_off()
 

@@ -101,8 +101,10 @@ def by_attribute(data: Plotted, name: str) -> "Figure | None":
     )
     if not has_all_lengths:
         caption += f" The {_MOST_LENGTHS} longest lengths; Study.attributes has all."
-    labels = " or ".join(values["attribute_label"].unique())
-    drawing.titles(figure, f"Exact match against {labels}", caption)
+    # Tasks have labels of their own for one attribute, which the panels show.
+    labels = values["attribute_label"].unique()
+    words = labels[0] if len(labels) == 1 else name.replace("_", " ")
+    drawing.titles(figure, f"Exact match against {words}", caption)
     return figure
 
 
