@@ -1,6 +1,7 @@
 """Tables and the picture of docs/performance.md, from the records of the engine."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def gpu_table(root: Path) -> str:
             cost, device = record["cost"], record["provenance"]["device"]
             assert cost is not None, "published runs are finished"
             key = device.removeprefix("gpu: "), str(cost["members"])
-            found.setdefault(key, []).append(cost["steps_per_second"])
+            found.setdefault(key, []).append(cost["steps_per_second"] or math.nan)
         for key, rates in found.items():
             rows.append([study, *key, f"{min(rates):,.0f} to {max(rates):,.0f}"])
     return markdown.table(rows)

@@ -179,7 +179,7 @@ def ticks_at(axes: "Axes", numbers: Iterable[int | float], unit: str = "") -> No
         if place - shown[-1] >= gap and places[-1] - place >= gap:
             shown.append(place)
     is_shown = np.isin(places, [*shown, places[-1]])
-    axes.xaxis.set_major_locator(ticker.FixedLocator(ordered[is_shown]))
+    axes.xaxis.set_major_locator(ticker.FixedLocator(ordered[is_shown].tolist()))
     axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}{unit}"))
     axes.minorticks_off()
 
