@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
-from docs.build.numbers import STUDIES, listed
-from pe_lab.results import formats, frame, selection
+from docs.build.numbers import STUDIES
+from pe_lab.results import formats, frame, selection, statistics
 
 _ATTRIBUTE = "longest_distance"
 
@@ -40,15 +40,12 @@ def lookups(root: Path) -> dict[str, Any]:
     def examples(name: str, length: int) -> pd.DataFrame:
         return rows[(rows["variant"] == name) & (rows["length"] == length)]
 
-    def rank_correlations(name: str, length: int) -> str:
-        return listed(map(formats.number, correlations(examples(name, length))))
-
     def forget(name: str, length: int) -> str:
         found = correlations(examples(name, length))
         return f"{sum(value is not None and value < 0 for value in found)} of {len(found)}"
 
     def at_distance(name: str, length: int, distance: int) -> str:
-        of_all = examples(name, length).query("attribute_value == @distance")
-        return formats.number(float(of_all["successes"].sum() / of_all["count"].sum()))
+        of_seeds = examples(name, length).query("attribute_value == @distance")["value"]
+        return formats.number(statistics.median(of_seeds.tolist()))
 
-    return {"rank_correlations": rank_correlations, "forget": forget, "at_distance": at_distance}
+    return {"forget": forget, "at_distance": at_distance}
