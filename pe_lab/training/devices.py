@@ -1,5 +1,7 @@
 """Several devices in one process: members shard over them, and a member's batch if requested.
 
+The precision of a device's products is set here too.
+
 A mesh has two axes. Along "members" every device trains its own members, so a member's numbers do
 not depend on the number of devices. Along "batch" devices train the same members, each on its part
 of every batch, and sum their gradients.
@@ -19,6 +21,16 @@ from pe_lab.kernels import microbatches
 from pe_lab.runs.errors import UserError
 
 MEMBERS, BATCH = "members", "batch"
+
+
+def compute_float32_products() -> None:
+    """Let products of float32 arrays be those of float32 on GPUs and TPUs too.
+
+    JAX's default rounds the factors to TF32 on a GPU, and to bfloat16 on a TPU. Training calls this
+    once in its process, and so does every process that loads trained parameters.
+    """
+    if jax.default_backend() != "cpu":  # a CPU does not round them, and its programs stay the same
+        jax.config.update("jax_default_matmul_precision", "highest")
 
 
 def for_batch(batch_devices: int) -> int:

@@ -17,12 +17,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
-import jax
-
 from pe_lab.runs import locks, records, run_group_files
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
-from pe_lab.training import compilation_cache, reports, run_records
+from pe_lab.training import compilation_cache, devices, reports, run_records
 from pe_lab.training.loop import Preempted, train_run_group
 from pe_lab.training.reports import Event, Report
 
@@ -65,7 +63,7 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
         with _time_limit(limit):
             group = run_group_files.read(group_file)
             compilation_cache.use(group.run.execution.compilation_cache)
-            compute_float32_products()
+            devices.compute_float32_products()
             # Another sweep may have finished it. A damaged record of any run ends the group here.
             present = [records.read_run(folder, run.run_id) for run in group.runs]
             if not all(map(is_done, group.runs, present)):
@@ -84,15 +82,6 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
         _write_failures(group_file, folder, error)
         return 1
     return 0
-
-
-def compute_float32_products() -> None:
-    """Let products of float32 arrays be those of float32 on GPUs and TPUs too.
-
-    JAX's default rounds the factors to TF32 on a GPU, and to bfloat16 on a TPU.
-    """
-    if jax.default_backend() != "cpu":  # a CPU does not round them, and its programs stay the same
-        jax.config.update("jax_default_matmul_precision", "highest")
 
 
 @contextlib.contextmanager

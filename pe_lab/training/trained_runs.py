@@ -12,7 +12,7 @@ from pe_lab.runs import records, run_group_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import CheckpointOfRun, Record
 from pe_lab.runs.run import RunGroup
-from pe_lab.training import checkpoint
+from pe_lab.training import checkpoint, devices
 from pe_lab.training.build import build_setup
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import CurveState, TrainState, abstract_state, of_member
@@ -50,6 +50,7 @@ def load(folder: Path, run_id: str) -> TrainedRun:
 
 def load_state(folder: Path, record: Record) -> tuple[TrainState, RunGroup]:
     """The final state of all members of a run's group, and the group."""
+    devices.compute_float32_products()  # what is computed with it has the precision of training
     group, checkpoints, abstract = _checkpoints_of(folder, record)
     saved_as = checkpoint_of(folder, record)
     index, step = saved_as["member"], saved_as["step"]

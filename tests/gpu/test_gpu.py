@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pe_lab.runs import plugins
-from pe_lab.training import evaluation_sums, process, step
+from pe_lab.training import devices, evaluation_sums, step
 from pe_lab.training.build import build_setup
 from pe_lab.training.state import initial_state, of_member
 from tests import tiny
@@ -28,10 +28,10 @@ NAMES = [name for name in plugins.names("encodings") if laws.requirements(name).
 @pytest.fixture(scope="module")
 def gpu():
     """The first GPU. These tests check nothing without one, so they fail."""
-    devices = jax.devices()
-    if devices[0].platform != "gpu":
+    first = jax.devices()[0]
+    if first.platform != "gpu":
         pytest.fail("make test-gpu needs a GPU: make install EXTRA=cuda13")
-    return devices[0]
+    return first
 
 
 def on(device, function, *arguments):
@@ -99,7 +99,7 @@ def test_training_computes_products_of_float32_without_rounding_the_factors(gpu)
     exact = left.astype(np.float64) @ right
     precision = jax.config.jax_default_matmul_precision
     try:
-        process.compute_float32_products()
+        devices.compute_float32_products()
         found = jnp.matmul(*jax.device_put((left, right), gpu))
     finally:
         jax.config.update("jax_default_matmul_precision", precision)

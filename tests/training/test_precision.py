@@ -3,7 +3,10 @@
 import jax
 import pytest
 
-from pe_lab.training import process
+from pe_lab.runs import run_group_files
+from pe_lab.training import devices, process
+from pe_lab.training.trained_runs import load
+from tests import tiny
 
 
 @pytest.fixture
@@ -17,5 +20,16 @@ def precision():
 @pytest.mark.parametrize(("backend", "expected"), [("cpu", None), ("gpu", "highest")])
 def test_products_of_float32_are_not_rounded(backend, expected, precision, monkeypatch):
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
-    process.compute_float32_products()
+    devices.compute_float32_products()
     assert precision() == expected
+
+
+def test_training_and_what_loads_its_parameters_ask_for_it(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(devices, "compute_float32_products", lambda: calls.append("asked"))
+    group = tiny.group("rope", seeds=1, train__steps=2)
+    file = run_group_files.write(group, tmp_path)
+    assert process.main(file, tmp_path) == 0
+    assert len(calls) == 1
+    load(tmp_path, group.run.run_id)
+    assert len(calls) == 2
