@@ -77,7 +77,7 @@ def analysis(scaled=False, literature=False):
         sources.append(dict(source, figures=figures))
     claims = [
         dict(
-            text=f"{task} with {encoding} positions has the authors' exact match.",
+            text=f"{task} with {encoding} positions has the authors' exact match within 0.1.",
             a=f"{task} · {encoding}",
             lengths=lengths,
             figures=(figure,),

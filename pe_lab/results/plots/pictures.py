@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pe_lab.results import metrics, statistics
-from pe_lab.results.plots import drawing
+from pe_lab.results.plots import drawing, styles
 from pe_lab.results.plots.lines import lines
-from pe_lab.results.plots.plotted import REVEALS, Plotted
+from pe_lab.results.plots.plotted import HIGHLIGHTED, REVEALS, Plotted
+from pe_lab.results.study import EVALUATED_WITH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _TRAINING_END, _CHANCE = "training length", "chance level"
+_FEWEST = 3  # lines of an axes of its own for an evaluation override
 
 
 def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
@@ -33,6 +35,7 @@ def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
     if relative:
         tests["x"] /= tests["max_length"]
     figure, panels = _figure(data, tests, dots=True)
+    marks = [(_TRAINING_END, ":")]
     for axes, names in panels:
         numbers = tests.loc[tests["variant"].isin(names), "x"].unique().tolist()
         trained = sorted(data.study.variants.loc[names, "max_length"].unique())
@@ -41,14 +44,15 @@ def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
         levels = _chance(data, names)
         # Of several training lengths, the shortest gives the widest range of relative lengths.
         places = levels["length"] / (trained[0] if relative else 1)
-        if len(levels):
+        if len(levels):  # a text has none
             axes.plot(places, levels["value"], **drawing.GUIDE, linestyle="--", zorder=1.2)
+            marks = [(_TRAINING_END, ":"), (_CHANCE, "--")]
         drawing.length_ticks(axes, numbers, "×" if relative else "")
         units = data.study.variants.loc[names, "length_name"].unique()
         words = "length / training length" if relative else f"length ({' or '.join(units)})"
         axes.set_xlabel(words)
     title = f"{_metric(data).capitalize()} against length"
-    _finish(figure, data, panels, title, marks=((_TRAINING_END, ":"), (_CHANCE, "--")), dots=True)
+    _finish(figure, data, panels, title, marks=marks, dots=True)
     return figure
 
 
@@ -62,6 +66,7 @@ def by_offset(data: Plotted) -> "Figure | None":
     # Offsets are few and far apart, so they have equal distances.
     tests = tests.assign(x=tests["offset"].map(offsets.index))
     figure, panels = _figure(data, tests, dots=True)
+    marks = []
     for axes, names in panels:
         axes.set_xticks(range(len(offsets)), list(map(str, offsets)))
         axes.set_xlabel("position offset (positions)")
@@ -69,8 +74,9 @@ def by_offset(data: Plotted) -> "Figure | None":
         is_at_end = levels["length"].isin(data.study.variants.loc[names, "max_length"])
         for level in levels.loc[is_at_end, "value"]:
             axes.axhline(level, **drawing.GUIDE, linestyle="--", zorder=1)
+            marks = [(_CHANCE, "--")]
     title = f"{_metric(data).capitalize()} at the training length against position offset"
-    _finish(figure, data, panels, title, marks=((_CHANCE, "--"),), dots=True)
+    _finish(figure, data, panels, title, marks=marks, dots=True)
     return figure
 
 
@@ -105,15 +111,20 @@ def _figure(
       values: the columns variant, run_id, x and value.
       dots: draw single seeds as dots. Curves have too many points for them.
     """
-    values = values.assign(key=values["variant"].map(data.keys))
     measured = set(values["variant"])
     # A variant without a finished run has no values.
     shown = {title: [n for n in names if n in measured] for title, names in data.panels.items()}
     shown = {title: names for title, names in shown.items() if names}
-    labels = data.labels
-    if len(data.panels) == 1:
-        # A legend for several axes has each name once, and counts differ by task.
-        labels = {data.keys[n]: _counted(data, n) for names in shown.values() for n in names}
+    labels, keys = data.labels, data.keys
+    if len(shown) == 1:
+        (names,) = shown.values()
+        # A legend for several tasks has each name once, and counts differ by task.
+        labels = {keys[name]: _counted(data, name) for name in names}
+        by_override = _by_override(data, names)
+        if len(by_override) > 1:
+            shown = by_override
+            keys = {name: _as_trained(data, name) for name in names}
+    values = values.assign(key=values["variant"].map(keys))
     figure, grid = drawing.grid(len(shown), columns=2, height=1.9 if len(shown) > 1 else 2.9)
     for axes, (title, names) in zip(grid, shown.items(), strict=True):
         axes.set_title(textwrap.fill(title, 32))
@@ -122,21 +133,37 @@ def _figure(
             values[values["variant"].isin(names)],
             x="x",
             by="key",
-            order=[data.keys[name] for name in names],
+            order=[keys[name] for name in names],
             labels=labels,
             looks=data.looks,
-            hollow={data.keys[name] for name in unsolved},
+            hollow={keys[name] for name in unsolved},
             dots=dots,
             axes=axes,
         )
     return figure, list(zip(grid, shown.values(), strict=True))
 
 
+def _by_override(data: Plotted, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return variants by evaluation override, if one axes for all of them would be crowded."""
+    of_override: dict[str, list[str]] = {}
+    for name in names:
+        override = data.study.by_name[name]["override"]
+        title = f"with {styles.words(override)}" if override else "as trained"
+        of_override.setdefault(title, []).append(name)
+    has_few_lines = len(names) <= HIGHLIGHTED or min(map(len, of_override.values())) < _FEWEST
+    return {"": list(names)} if has_few_lines else of_override
+
+
+def _as_trained(data: Plotted, name: str) -> str:
+    """Return the key of a variant without its evaluation override."""
+    return data.keys[name].partition(f", {EVALUATED_WITH} ")[0]
+
+
 def _counted(data: Plotted, name: str) -> str:
     """Return the label of a variant with the number of solved runs, unless all are solved."""
     row = data.study.by_name[name]
     label = data.labels[data.keys[name]]
-    if row["solved"] == row["runs"]:
+    if row["solved"] == row["runs"] or row["has_text"]:
         return label
     return f"{label} ({row['solved']}/{row['runs']} solved)"
 

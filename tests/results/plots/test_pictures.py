@@ -8,7 +8,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_hex
 
 from pe_lab.results import frame, plots
-from pe_lab.results.plots import drawing, plotted, styles
+from pe_lab.results.plots import drawing, pictures, plotted, styles
 from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
 from tests.results import synthetic
@@ -119,6 +119,14 @@ def test_the_training_length_and_the_chance_level_are_drawn(drawn, tmp_path):
     assert horizontal_or_vertical(axis, "--") == [([4, 8], [0.2, 0.0])]
 
 
+def test_a_text_is_not_solved_and_has_no_chance_level():
+    data = plotted.of(frame.read("results/published/story_translation"))
+    figure = pictures.by_length(data)
+    pyplot.close(figure)
+    names = legend(figure)
+    assert names == ["sinusoidal", "learned", "learned, init std 0.7", TRAINING]
+
+
 def test_axes_have_words_and_units(drawn, tmp_path):
     figure = drawn(two_variants(tmp_path))["exact_match"]
     (axis,) = panels(figure)
@@ -214,6 +222,22 @@ def test_an_evaluation_override_is_a_line_of_its_own(drawn, tmp_path):
     assert legend(figure)[:2] == names
 
 
+def test_an_override_of_many_variants_has_an_axes_of_its_own(drawn, tmp_path):
+    names = ("rope", "alibi", "shaw", "t5_bias", "fire")
+    entries = []
+    for name in names:
+        run = record(name, test={4: 1.0, 8: 0.5}, validation={4: 1.0})
+        entries.append((point(name, 0), changed(run, "linear", {4: 0.5})))
+    figure = drawn(write_study(tmp_path, *entries))["exact_match"]
+    trained, with_override = panels(figure)
+    assert (trained.get_title(), with_override.get_title()) == ("as trained", "with linear")
+    assert colors(trained) == colors(with_override)
+    assert len(set(colors(trained))) == 5
+    assert {xy(line)[1][0] for line in medians(trained)} == {1.0}
+    assert {xy(line)[1][0] for line in medians(with_override)} == {0.5}
+    assert legend(figure) == ["RoPE", "ALiBi", "shaw", "T5 bias", "FIRE", TRAINING]
+
+
 def test_an_override_looks_the_same_for_every_task(tmp_path):
     """The task is the last label of the name, before the override."""
     entries = []
@@ -233,7 +257,7 @@ def test_a_sign_marks_what_reveals_the_target_length_and_the_legend_explains_it(
     ]
     figures = drawn(write_study(tmp_path, *entries))
     explained = "† reveals the target length"
-    assert legend(figures["exact_match"]) == ["RoPE †", "ALiBi", TRAINING, CHANCE, explained]
+    assert legend(figures["exact_match"]) == ["RoPE †", "ALiBi", TRAINING, explained]
     solved, _ = figures["extrapolation"].axes
     assert [t.get_text() for t in solved.get_yticklabels()] == ["ALiBi", "RoPE\u00a0†"]
     assert caption(figures["extrapolation"]).endswith(f"{explained}.")
