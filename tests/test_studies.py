@@ -60,7 +60,14 @@ PRESETS = (
 )  # papers' protocols
 SHIPPED = ("base", "quickstart", "suite", "suite_grid")
 SMOKE_FORMS = (*WITH_SMOKE, *PRESETS)
-STUDIES = (*WITH_SMOKE, "copy_longer", "smoke", "story_alike", "story_translation")
+STUDIES = (
+    *WITH_SMOKE,
+    "copy_longer",
+    "position_probes",
+    "smoke",
+    "story_alike",
+    "story_translation",
+)
 TWO_STAGES = {"copy_baselines": 15, "suite": 42, "suite_recall": 14}  # variants
 
 

@@ -1,0 +1,80 @@
+"""Can a small decoder learn the tasks that isolate position, and does PoPE index where RoPE fails?
+
+    pe-lab sweep configs/position_probes.py
+
+Seven tasks with `rope` and with one other kind of encoding: `t5_bias`, in indirect indexing `pope`
+too, and on pages `mrope` at the positions of text and grids. A run ends 500 steps after it solves
+its task, and at the latest after 10,000 steps. 140 runs of half a minute to two minutes of one
+core.
+
+Declared before the runs, at the longest trained length and at the rate that validation chooses:
+`pope` - `rope` on indirect indexing, where the paper of PoPE reports that RoPE fails, and `mrope` -
+`rope` on pages. Verdict: PoPE is ahead if the interval lies above 0, and a task is learned if all
+seeds of an encoding solve it. Numbers at other lengths compare runs of different numbers of steps.
+"""
+
+from pe_lab.runs import grid
+from pe_lab.studies import base
+
+RATES = (1e-3, 3e-3)
+STEPS = 10_000
+# Task, and its shortest and longest length of training in its unit.
+TASKS = {
+    "indirect_indexing": (dict(name="indirect_indexing"), 2, 16),
+    "needle": (dict(name="needle", num_needles=2), 6, 32),
+    "path_star": (dict(name="path_star", num_nodes=40), 2, 5),
+    "multi_hop": (dict(name="multi_hop", max_hops=3, max_questions=1), 2, 8),
+    "fuzzy recall": (dict(name="in_context_recall", longest_key=3, longest_value=3), 1, 8),
+    "noisy recall": (dict(name="in_context_recall", noise=0.2), 1, 16),
+    "copy_page": (dict(name="copy_page"), 2, 4),
+}
+OTHERS = {"indirect_indexing": ("pope", "t5_bias"), "copy_page": ("mrope",)}  # ("t5_bias",)
+SEEDS = {"indirect_indexing": 6, "copy_page": 6}  # of the contrasts; 4 for the other tasks
+MULTIPLES = (1, 1.5, 2)
+
+
+def get_config():
+    c = base.get_config()
+    c.train.update(steps=STEPS, batch_size=32, warmup_steps=100)
+    c.evaluate.update(curve_every=500)
+    return c
+
+
+def sweep():
+    points = []
+    for label, (task, min_length, max_length) in TASKS.items():
+        values = {
+            "train.min_length": min_length,
+            "train.max_length": max_length,
+            "evaluate.lengths": tuple(round(m * max_length) for m in MULTIPLES),
+            "evaluate.curve_lengths": (max_length,),
+        }
+        hidden = {path: [grid.labelled("", value)] for path, value in values.items()}
+        of_task = grid.product({"task": [grid.labelled(label, task)]}, hidden)
+        encodings = [_with_positions(name) for name in ("rope", *OTHERS.get(label, ("t5_bias",)))]
+        axes = {"train.learning_rate": RATES, "seed": range(SEEDS.get(label, 4))}
+        points += grid.product(of_task, grid.concat(*encodings), axes)
+    return points
+
+
+def _with_positions(name):
+    scheme = grid.labelled("", dict(name="multimodal" if name == "mrope" else "contiguous"))
+    return grid.product({"model.encodings": [(dict(name=name),)], "positions": [scheme]})
+
+
+def analysis():
+    by_task = dict(rows="model.encodings", columns="task")
+    return dict(
+        question="Are the tasks that isolate position learned within 10,000 steps?",
+        extrapolation=dict(at=1),
+        contrasts=(
+            dict(a="indirect_indexing · pope", b="indirect_indexing · rope", at=1),
+            dict(a="copy_page · mrope", b="copy_page · rope", at=1),
+        ),
+        tuned=("train.learning_rate",),
+        tables=(
+            dict(by_task, title="Solved seeds", metric="solved"),
+            dict(by_task, title="Steps to solve", metric="steps_to_solve"),
+            dict(rows="model.encodings", columns="length", each="task", title="By length"),
+        ),
+    )
