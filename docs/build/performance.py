@@ -45,6 +45,7 @@ def lookups(root: Path) -> dict[str, str]:
         "members": members_table(root),
         "gpu": gpu_table(root),
         "evaluation": evaluation_table(root),
+        "large_study": large_study_table(root),
     }
 
 
@@ -180,6 +181,19 @@ def draw(root: Path) -> None:
     axes[0].set_ylabel("µs per token of a step")
     figure.savefig(root / PICTURE, metadata={"Date": None})
     pyplot.close(figure)
+
+
+def large_study_table(root: Path) -> str:
+    """CPU time and memory of the commands that read or plan a large study."""
+    path = root / FOLDER / "large_study.json"
+    measured = json.loads(path.read_text(encoding="utf-8"))
+    size = {"plan": f"{measured['points']:,} points"}
+    rows = [["command", "size", "CPU", "memory"]]
+    for figure in measured["figures"]:
+        of_command = size.get(figure["command"], f"{measured['records']:,} records")
+        cost = [f"{figure['cpu_seconds']:.0f} s", f"{figure['peak_megabytes']:.0f} MB"]
+        rows.append([f"`{figure['command']}`", of_command, *cost])
+    return markdown.table(rows)
 
 
 def _read(root: Path, name: str) -> list[Figure]:

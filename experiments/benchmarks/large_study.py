@@ -1,12 +1,14 @@
-"""Measures CPU time and memory of the commands that read a large study.
+"""Measures CPU time and memory of the commands that read or plan a large study.
 
-    python -m experiments.benchmarks.large_study [--records=20000] [--out=FILE]
+    python -m experiments.benchmarks.large_study [--records=20000] [--points=100000] [--out=FILE]
 
 The study has copies of the quickstart's records, each with its own run id and digest: four learning
-rates, of which validation chooses one, and six seeds. Each command runs in a process of its own.
---out writes the figures as JSON.
+rates, of which validation chooses one, and six seeds. The plan is a dry run of another study, in
+which four encodings train at 25 learning rates. Each command runs in a process of its own. --out
+writes the figures as JSON.
 """
 
+import contextlib
 import copy
 import itertools
 import os
@@ -28,7 +30,21 @@ from pe_lab.training.run_records import has_uncommitted_code
 SOURCE = Path("results/published/quickstart")
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)
 SEEDS = 6
-COMMANDS = ("read", "tables", "status")
+COMMANDS = ("read", "tables", "report", "status", "plan")
+_CONFIG = """
+from pe_lab.runs import grid
+from pe_lab.studies import base
+
+def get_config():
+    return base.get_config()
+
+def sweep():
+    encodings = [(dict(name=name),) for name in ("rope", "alibi", "t5_bias", "shaw")]
+    rates = [1e-4 * number for number in range(1, 26)]
+    seeds = range({points} // 100)
+    axes = {{"train.learning_rate": rates, "seed": seeds}}
+    return grid.product({{"model.encodings": encodings}}, axes)
+"""
 
 
 def write(folder: Path, count: int) -> int:
@@ -61,20 +77,33 @@ def _points(of_variant: dict[tuple[str, ...], list[Any]], count: int) -> Iterato
             made["member"] |= {"seed": seed, "data_seed": seed}
             made["config"] |= {"seed": seed, "data_seed": seed}
             rate_label = {"train.learning_rate": str(rate), "seed": str(seed)}
-            yield {**labels, "copy": str(index), **rate_label}, made
+            # An axis that changes no run, so its labels need not agree with the config.
+            yield {**labels, "evaluate.num_examples": str(index), **rate_label}, made
+
+
+def write_config(folder: Path, points: int) -> None:
+    """Write the config of a study of about this many points into its folder."""
+    config = folder / "planned.py"
+    config.write_text(_CONFIG.format(points=points), encoding="utf-8")
 
 
 def run_command(command: str, folder: Path) -> None:
-    """Run one of COMMANDS on a study."""
-    from pe_lab.results import frame, tables
+    """Run one of COMMANDS on the study or the config in a folder."""
+    from pe_lab.results import frame, report, tables
     from pe_lab.sweeps import status
 
     if command == "read":
         frame.read(folder)
     elif command == "tables":
         tables.write(frame.read(folder), folder)
-    else:
+    elif command == "report":
+        report.write(frame.read(folder), folder)
+    elif command == "status":
         status.read(folder)
+    else:
+        config, results = folder / "planned.py", folder / "planned"
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            cli.run(["sweep", str(config), "--dry_run", f"--results={results}"])
 
 
 def measure(folder: Path, commands: Sequence[str] = COMMANDS) -> list[dict[str, Any]]:
@@ -105,6 +134,7 @@ class Options:
     """Arguments of `python -m experiments.benchmarks.large_study`."""
 
     records: int = flag("records of the study", whole_number(1), default=20_000)
+    points: int = flag("points of the plan", whole_number(100), default=100_000)
     out: Path | None = flag("file of the figures", Path, default=None)
 
 
@@ -112,6 +142,7 @@ def run(options: Options) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         count = write(folder, options.records)
+        write_config(folder, options.points)
         load = os.getloadavg()[0]
         figures = measure(folder)
     for figure in figures:
@@ -122,7 +153,8 @@ def run(options: Options) -> int:
         head = subprocess.run(command, capture_output=True, text=True, check=True)
         origin = {"commit": head.stdout.strip(), "dirty": has_uncommitted_code()}
         origin["python"] = sys.version.split()[0]
-        content = {"records": count, "load_before": load, "provenance": origin, "figures": figures}
+        content = {"records": count, "points": options.points, "load_before": load}
+        content |= {"provenance": origin, "figures": figures}
         records.write_json(options.out, content)
     return 0
 

@@ -36,11 +36,13 @@ def read(folder: str | Path) -> Study:
     # A folder may have records of runs that a smaller config no longer names.
     rows = RunRows(spec.extrapolation)
     recorded = set()
+    labels_check = study_labels.LabelCheck(folder, file.entries)
     for record in records.each(folder):
         if record["run_id"] in run_ids:
+            labels_check.add(record["run_id"], record["config"])
             rows.add(record)
             recorded.add(record["run_id"])
-    study_labels.check(folder, file.entries, rows.configs)
+    labels_check.finish()
     runs = rows.runs()
     entries = _entries(file.name, file.entries)
     axes = tuple(variant_names.axes_of(labels for labels, _ in file.entries))

@@ -44,14 +44,12 @@ class RunRows:
     """The rows of a study, collected record by record.
 
     Attributes:
-      configs: of each run, with its seeds. Equal other settings are stored once.
       evaluations: code of each evaluation override by label; 0: no override.
       axes_of: labels of each override on the axes of its grid.
     """
 
     def __init__(self, extrapolation: Extrapolation) -> None:
         self.extrapolation = extrapolation
-        self.configs: dict[str, JsonObject] = {}
         self.evaluations = Codes({"": 0})
         self.axes_of: dict[str, dict[str, str]] = {}
         self._runs: list[dict[str, Any]] = []
@@ -166,9 +164,6 @@ class RunRows:
         config = {key: value for key, value in record["config"].items() if key not in _SEEDS}
         config = self._share(config)
         member = record["member"]
-        self.configs[record["run_id"]] = {
-            "config": {**config, "seed": member["seed"], "data_seed": member["data_seed"]}
-        }
         cost, exposure = record["cost"] or {}, record["exposure"] or {}
         to_extrapolate = first_steps.to_extrapolate(record, self.extrapolation)
         layout = config["layout"]

@@ -5,7 +5,6 @@ wrote with a right digest, as far as readers would fail at it.
 """
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from pe_lab.runs.record_schema import JsonObject, RecordRow
@@ -14,6 +13,7 @@ STATUSES = ("finished", "diverged", "failed")
 _OBJECTS = ("config", "member", "provenance")
 _OBJECTS_OR_NONE = ("cost", "exposure", "scale_ratio", "checkpoint")
 _LISTS = ("rows", "chance_levels", "curve")
+_ROW_KEYS = RecordRow.__required_keys__
 _SHARES = ("exact_match", "token_accuracy")  # metrics from 0 to 1
 
 
@@ -23,7 +23,7 @@ def mistake(record: JsonObject) -> str | None:
         return f"its status is {record['status']!r}"
     for key in (*_OBJECTS, *_OBJECTS_OR_NONE):
         may_be_none = key in _OBJECTS_OR_NONE and record[key] is None
-        if not isinstance(record[key], Mapping) and not may_be_none:
+        if not isinstance(record[key], dict) and not may_be_none:
             return f"its {key} is not a JSON object"
     if not record["config"]:
         return "its config is empty"
@@ -39,8 +39,8 @@ def mistake(record: JsonObject) -> str | None:
 
 def _mistake_in_row(row: JsonObject) -> str | None:
     # A large study has millions of rows, so nothing is built for a good one.
-    if not row.keys() >= RecordRow.__required_keys__:
-        missing = RecordRow.__required_keys__ - row.keys()
+    if not row.keys() >= _ROW_KEYS:
+        missing = _ROW_KEYS - row.keys()
         return f"a row should have the key {min(missing)!r}"
     value = row["value"]
     if value is None or isinstance(value, list):

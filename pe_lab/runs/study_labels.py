@@ -1,6 +1,6 @@
 """Check of the labels in study.json against the configs of the runs' records."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,57 +14,81 @@ from pe_lab.runs.study_files import Entry
 _NOT_COMPARED = ("evaluate", "checkpoints", "execution", "init_from")
 
 
-def check(folder: Path, entries: Sequence[Entry], by_id: Mapping[str, JsonObject]) -> None:
-    """Check that the labels of runs agree with the configs of their records.
+class LabelCheck:
+    """Checks that the labels of runs agree with the configs of their records, record by record.
 
     On each axis, runs with equal labels must have equal values in their configs. A label such as
     "rope" must not describe the value of other runs while its own runs have another value. A label
     that the user has chosen freely describes no value, so only the first rule holds for it.
-
-    Raises:
-      UserError: a label does not agree, so the file was changed after it was written.
     """
-    for axis in _checked_axes(entries):
-        value_of: dict[str, object] = {}  # by label
-        run_of: dict[str, str] = {}
-        for run_id, label, value in _values_on(axis, entries, by_id):
-            run_of.setdefault(label, run_id)
-            if value_of.setdefault(label, value) != value:
-                raise _wrong_label(folder, run_id, axis, label)
-        for label, value in value_of.items():
-            described = [other for other in value_of.values() if _describes(label, other)]
-            if described and value not in described:
-                raise _wrong_label(folder, run_of[label], axis, label)
+
+    def __init__(self, folder: Path, entries: Sequence[Entry]) -> None:
+        self.folder = folder
+        self._labels = _labels_by_run(entries)
+        self._value_of: dict[str, dict[str, object]] = {}  # by axis and label
+        self._run_of: dict[tuple[str, str], str] = {}  # the first run of an axis and a label
+
+    def add(self, run_id: str, config: JsonObject) -> None:
+        """Compare a run with the earlier runs.
+
+        Raises:
+          UserError: its label belongs to another value, so study.json was changed.
+        """
+        for axis, label in self._labels.get(run_id, {}).items():
+            value = _value_on(axis, config)
+            if value is None:
+                continue
+            self._run_of.setdefault((axis, label), run_id)
+            if self._value_of.setdefault(axis, {}).setdefault(label, value) != value:
+                raise _wrong_label(self.folder, run_id, axis, label)
+
+    def finish(self) -> None:
+        """Compare the labels with the values of all runs.
+
+        Raises:
+          UserError: a label describes the value of other runs, so study.json was changed.
+        """
+        for axis, value_of in self._value_of.items():
+            for label, value in value_of.items():
+                described = [other for other in value_of.values() if _describes(label, other)]
+                if described and value not in described:
+                    raise _wrong_label(self.folder, self._run_of[axis, label], axis, label)
 
 
-def _checked_axes(entries: Sequence[Entry]) -> list[str]:
-    """Return the axes whose values are in the configs as the study set them."""
+def check(folder: Path, entries: Sequence[Entry], by_id: Mapping[str, JsonObject]) -> None:
+    """Check the labels of all runs that have a record; errors as in `LabelCheck`."""
+    labels_check = LabelCheck(folder, entries)
+    for run_id, record in by_id.items():
+        labels_check.add(run_id, record["config"])
+    labels_check.finish()
+
+
+def _labels_by_run(entries: Sequence[Entry]) -> dict[str, dict[str, str]]:
+    """Return the label of each run on each axis whose value is in the config as the study set it.
+
+    A run may be a point of several variants, such as NoPE under two position schemes. It is left
+    out on an axis where it has several labels, or none.
+    """
     axes = list(dict.fromkeys(axis for entry_labels, _ in entries for axis in entry_labels))
-    checked = []
+    labels_of: dict[str, dict[str, str]] = {}
     for axis in axes:
         is_changed_by_another = any(other.startswith(f"{axis}.") for other in axes)
-        if axis.partition(".")[0] not in _NOT_COMPARED and not is_changed_by_another:
-            checked.append(axis)
-    return checked
+        if axis.partition(".")[0] in _NOT_COMPARED or is_changed_by_another:
+            continue
+        on_axis: dict[str, set[str]] = {}
+        for entry_labels, run_id in entries:
+            on_axis.setdefault(run_id, set()).add(entry_labels.get(axis, ""))
+        for run_id, run_labels in on_axis.items():
+            if len(run_labels) == 1 and run_labels != {""}:
+                labels_of.setdefault(run_id, {})[axis] = run_labels.pop()
+    return labels_of
 
 
-def _values_on(
-    axis: str, entries: Sequence[Entry], by_id: Mapping[str, JsonObject]
-) -> Iterator[tuple[str, str, object]]:
-    """Yield run id, label and value of each recorded run that has one label on an axis."""
-    labels_of: dict[str, set[str]] = {}
-    for entry_labels, run_id in entries:
-        labels_of.setdefault(run_id, set()).add(entry_labels.get(axis, ""))
-    for run_id, run_labels in labels_of.items():
-        # A run may be a point of several variants, such as NoPE under two position schemes.
-        if run_id not in by_id or len(run_labels) > 1 or run_labels == {""}:
-            continue
-        config = by_id[run_id]["config"]
-        if axis.partition(".")[0] == "positions" and not _reads_scheme(config):
-            continue
-        value = _value_at(config, axis)
-        if value is not None:
-            yield run_id, *run_labels, value
+def _value_on(axis: str, config: JsonObject) -> Any:
+    """Return the value of a config on an axis; None if its label says nothing about it."""
+    if axis.partition(".")[0] == "positions" and not _reads_scheme(config):
+        return None
+    return _value_at(config, axis)
 
 
 def _reads_scheme(config: JsonObject) -> bool:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pe_lab.runs import files, records, run_group_files, study_files, study_labels
-from pe_lab.runs.record_schema import JsonObject, Record
+from pe_lab.runs.record_schema import JsonObject
 from pe_lab.sweeps import changed_code
 
 STATES = ("done", "running", "failed", "left")
+_KEPT = ("run_id", "status", "error", "cost", "provenance")  # of a record, for a small memory
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,12 @@ def read(folder: Path) -> Status:
     """
     study = study_files.read(folder)
     damaged: dict[Path, str] = {}
-    by_id = {record["run_id"]: record for record in records.each(folder, damaged, only_heads=True)}
-    study_labels.check(folder, study.entries, by_id)
+    by_id: dict[str, JsonObject] = {}
+    labels_check = study_labels.LabelCheck(folder, study.entries)
+    for record in records.each(folder, damaged, only_heads=True):
+        labels_check.add(record["run_id"], record["config"])
+        by_id[record["run_id"]] = {key: record[key] for key in _KEPT}
+    labels_check.finish()
     groups = _groups(folder)
     group_of: dict[str, _Group] = {}
     for group in groups:
@@ -134,7 +139,7 @@ def _progress(folder: Path, group_id: str) -> JsonObject:
 def _seconds_left(
     runs: list[RunStatus],
     running: list[_Group],
-    finished: list[Record],
+    finished: list[JsonObject],
 ) -> float | None:
     """The time left: running groups by their own speed, waiting runs by the mean of finished ones.
 
