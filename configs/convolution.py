@@ -1,7 +1,8 @@
 """Does a short causal convolution replace a position encoding, and what does it do to length?
 
     pe-lab sweep configs/convolution.py
-    pe-lab sweep configs/convolution.py:smoke  # a small form
+    pe-lab sweep configs/convolution.py:copying  # its first task alone
+    pe-lab sweep configs/convolution.py:smoke    # a small form
 
 A decoder without position encodings and one with RoPE, each with and without convolutions of width
 4 at all four sites of Canon layers (Allen-Zhu 2025, https://arxiv.org/abs/2512.17351), and each
@@ -28,19 +29,20 @@ from pe_lab.studies import suite_grid
 WITH, WITHOUT = "convolution", "no convolution"
 
 
-def get_config(smoke=False):
+def get_config(copying=False, smoke=False):
     return suite_grid.get_config(smoke=smoke)
 
 
-def sweep(smoke=False):
+def sweep(copying=False, smoke=False):
     if smoke:
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(suite_grid.TASKS.items())[:1]}
         return grid.product(_variants(), suite_grid.tasks(steps), {"seed": range(1)})
     rates = {"train.learning_rate": suite_grid.RATES}
     seeds = {"seed": range(suite_grid.SEEDS)}
     points = []
-    for name, task in suite_grid.TASKS.items():  # one task after the other, in this order
-        points += grid.product(_variants(), suite_grid.tasks({name: task}), rates, seeds)
+    for name in ("copy",) if copying else suite_grid.TASKS:  # one task after the other
+        of_task = suite_grid.tasks({name: suite_grid.TASKS[name]})
+        points += grid.product(_variants(), of_task, rates, seeds)
     return points
 
 
@@ -56,7 +58,7 @@ def _variants():
     )
 
 
-def analysis():
+def analysis(copying=False):
     replacement = dict(a=f"nope · {WITH}", b=f"rope · {WITHOUT}")
     return dict(
         question=(

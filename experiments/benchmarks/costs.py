@@ -33,7 +33,7 @@ def members(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, A
     for i, (count, program) in enumerate(zip(counts, programs, strict=True)):
         first, own, peak = turns[:, i].T
         costs = program.costs()
-        how = "vmap" if program.setup.vmapped else "map"
+        how = "vmap" if program.setup.devices.vmapped else "map"
         rates = {
             "seconds_per_step": float(np.median(own)),
             "member_steps_per_second": float(np.median(count / own)),

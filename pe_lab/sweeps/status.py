@@ -49,7 +49,7 @@ def read(folder: Path) -> Status:
     labels_check = study_labels.LabelCheck(folder, study.entries)
     for record in records.each(folder, damaged, only_heads=True):
         labels_check.add(record["run_id"], record["config"])
-        by_id[record["run_id"]] = {key: record[key] for key in _KEPT}
+        by_id[record["run_id"]] = {key: value for key, value in record.items() if key in _KEPT}
     labels_check.finish()
     groups = _groups(folder)
     group_of: dict[str, _Group] = {}
@@ -65,14 +65,14 @@ def read(folder: Path) -> Status:
         texts[run_id] = " ".join(filter(None, labels.values()))
     runs = []
     for run_id, label in texts.items():
-        record = by_id.get(run_id)
+        present = by_id.get(run_id)
         latest_group = group_of.get(run_id)
-        if record is not None and record["status"] != "failed":
-            runs.append(RunStatus(run_id, label, "done", record["error"] or ""))
+        if present is not None and present["status"] != "failed":
+            runs.append(RunStatus(run_id, label, "done", present["error"] or ""))
         elif latest_group is not None and latest_group.running:
             runs.append(RunStatus(run_id, label, "running", latest_group.about(run_id)))
-        elif record is not None:
-            runs.append(RunStatus(run_id, label, "failed", record["error"] or ""))
+        elif present is not None:
+            runs.append(RunStatus(run_id, label, "failed", present["error"] or ""))
         else:
             reason = "" if latest_group is None else latest_group.about(run_id)
             if records.path_of(folder, run_id) in damaged:

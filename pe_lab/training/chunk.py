@@ -39,5 +39,5 @@ def train_chunk(
         losses = jnp.zeros(setup.run.execution.chunk_steps)
         return jax.lax.fori_loop(0, num_steps, add_step, (state, losses))
 
-    train_members = setup.over_members(train_member, num_members=len(members.seed))
+    train_members = setup.devices.over_members(train_member, num_members=len(members.seed))
     return train_members((members, state))

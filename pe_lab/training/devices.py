@@ -7,6 +7,7 @@ not depend on the number of devices. Along "batch" devices train the same member
 of every batch, and sum their gradients.
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable
 
@@ -68,61 +69,59 @@ def mesh(num_members: int, batch_devices: int) -> Mesh:
     return Mesh(grid, (MEMBERS, BATCH))
 
 
-def over_members(
-    f: Callable[[PyTree], PyTree],
-    num_members: int,
-    batch_devices: int,
-    *,
-    vmapped: bool,
-) -> Callable[[PyTree], PyTree]:
-    """Map a function of one member over the member axis of its argument, on all devices.
+@dataclasses.dataclass(frozen=True)
+class Devices:
+    """How members and their batches use the devices of this process.
 
-    Args:
-      vmapped: the members of a device are one batch; otherwise they run one after the other.
+    Attributes:
+      vmapped: the members of a device train as one batch; otherwise one after the other.
+      batch_devices: the number of devices that share the batch of a member.
     """
-    mapped = jax.vmap(f) if vmapped else functools.partial(jax.lax.map, f)
-    devices = mesh(num_members, batch_devices)
-    if devices.size == 1:
-        return mapped
-    return jax.shard_map(
-        mapped,
-        mesh=devices,
-        in_specs=P(MEMBERS),
-        out_specs=P(MEMBERS),
-        check_vma=False,
-    )
 
+    vmapped: bool
+    batch_devices: int
 
-def placed(tree: PyTree, batch_devices: int) -> PyTree:
-    """Arrays with a member axis, on the devices that compute their members."""
-    return jax.device_put(tree, _sharding(tree, batch_devices))
+    def over_members(
+        self, f: Callable[[PyTree], PyTree], num_members: int
+    ) -> Callable[[PyTree], PyTree]:
+        """Map a function of one member over the member axis of its argument, on all devices."""
+        mapped = jax.vmap(f) if self.vmapped else functools.partial(jax.lax.map, f)
+        all_devices = mesh(num_members, self.batch_devices)
+        if all_devices.size == 1:
+            return mapped
+        return jax.shard_map(
+            mapped,
+            mesh=all_devices,
+            in_specs=P(MEMBERS),
+            out_specs=P(MEMBERS),
+            check_vma=False,
+        )
 
+    def placed(self, tree: PyTree) -> PyTree:
+        """Arrays with a member axis, on the devices that compute their members."""
+        return jax.device_put(tree, self._sharding(tree))
 
-def abstractly_placed(tree: PyTree, batch_devices: int) -> PyTree:
-    """`placed` for leaves without values."""
-    sharding = _sharding(tree, batch_devices)
+    def abstractly_placed(self, tree: PyTree) -> PyTree:
+        """`placed` for leaves without values."""
+        sharding = self._sharding(tree)
 
-    def place(leaf: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+        def place(leaf: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
+            return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
 
-    return jax.tree.map(place, tree)
+        return jax.tree.map(place, tree)
 
+    def _sharding(self, tree: PyTree) -> NamedSharding:
+        num_members = len(jax.tree.leaves(tree)[0])
+        return NamedSharding(mesh(num_members, self.batch_devices), P(MEMBERS))
 
-def _sharding(tree: PyTree, batch_devices: int) -> NamedSharding:
-    num_members = len(jax.tree.leaves(tree)[0])
-    devices = mesh(num_members, batch_devices)
-    return NamedSharding(devices, P(MEMBERS))
+    def share(self, batch: microbatches.Divisible) -> PyTree:
+        """The examples of a batch that this device of the "batch" axis computes."""
+        if self.batch_devices == 1:
+            return batch
+        size = len(batch.masks[0]) // self.batch_devices
+        first = jax.lax.axis_index(BATCH) * size
+        return batch.select(first + jnp.arange(size))
 
-
-def share(batch: microbatches.Divisible, batch_devices: int) -> PyTree:
-    """The examples of a batch that this device of the "batch" axis computes."""
-    if batch_devices == 1:
-        return batch
-    size = len(batch.masks[0]) // batch_devices
-    first = jax.lax.axis_index(BATCH) * size
-    return batch.select(first + jnp.arange(size))
-
-
-def total(tree: PyTree, batch_devices: int) -> PyTree:
-    """The sum over the devices of the "batch" axis."""
-    return tree if batch_devices == 1 else jax.lax.psum(tree, BATCH)
+    def total(self, tree: PyTree) -> PyTree:
+        """The sum over the devices of the "batch" axis."""
+        return tree if self.batch_devices == 1 else jax.lax.psum(tree, BATCH)

@@ -19,7 +19,7 @@ from pe_lab.metrics.base import Predictions, Sums, measured_for
 from pe_lab.model.streams import Streams
 from pe_lab.model.transformer import Transformer
 from pe_lab.tasks.base import Example
-from pe_lab.training import batches, devices, evaluation_data
+from pe_lab.training import batches, evaluation_data
 from pe_lab.training.batches import ModelBatch
 from pe_lab.training.random_keys import EVALUATED_POSITIONS, stream_keys
 from pe_lab.training.setup import Setup
@@ -143,16 +143,16 @@ def measure_batch(
 
     def of_member(params: PyTree) -> Measurement:
         model = setup.model(params)
-        part = devices.share(batch, setup.batch_devices)
+        part = setup.devices.share(batch)
         num_tokens = rows.labels.shape[1]
         sums_of_part = functools.partial(_sums, setup, model, num_tokens, bound)
         sums = setup.kernels.summed(sums_of_part, part, least=fewest_tokens)
-        sums = devices.total(sums, setup.batch_devices)
+        sums = setup.devices.total(sums)
         scale_ratio = _scale_ratio(model, batch.streams)
         return Measurement(sums, overlap, scale_ratio)
 
     num_members = len(jax.tree.leaves(params)[0])
-    return setup.over_members(of_member, num_members)(params)
+    return setup.devices.over_members(of_member, num_members)(params)
 
 
 def _attributes(

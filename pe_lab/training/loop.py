@@ -89,7 +89,7 @@ class Training:
         return steps
 
     def _placed(self, tree: PyTree) -> PyTree:
-        return devices.placed(tree, self.setup.batch_devices)
+        return self.setup.devices.placed(tree)
 
     def _compiled(self, function: Callable, *args: PyTree) -> Compiled:
         """Compile a function for arguments of these shapes."""
@@ -120,7 +120,7 @@ class Training:
         like = abstract_state(self.setup, len(self.group.runs))
         restored = checkpoint.restore(
             self.checkpoints,
-            devices.abstractly_placed(like, self.setup.batch_devices),
+            self.setup.devices.abstractly_placed(like),
             lambda damage: self.report({"event": "damaged", "why": damage}),
         )
         if restored is None:

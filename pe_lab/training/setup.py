@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Callable
 
 import jax
 import numpy as np
@@ -19,6 +18,7 @@ from pe_lab.runs.run import Run
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Layout
 from pe_lab.training import devices, splits
+from pe_lab.training.devices import Devices
 from pe_lab.training.lengths.base import LengthDistribution
 from pe_lab.training.placements import Placement, placements_of
 
@@ -32,8 +32,6 @@ class Setup:
       schemes: the study's position scheme, then those that encodings name.
       lengths: the distribution of training lengths.
       abstract_model: the model without values.
-      vmapped: members train as one batch; otherwise one after the other.
-      batch_devices: the number of devices that share the batch of a member.
       split_rule: the inputs that are held out for evaluation.
       trained_inputs: the inputs that training can draw; None: the splits of the task's data are
         disjoint.
@@ -46,8 +44,7 @@ class Setup:
     lengths: LengthDistribution
     abstract_model: Transformer
     kernels: Kernels
-    vmapped: bool
-    batch_devices: int
+    devices: Devices
     split_rule: splits.Rule
     trained_inputs: splits.Trained | None
 
@@ -82,14 +79,6 @@ class Setup:
         for name, stack in self.abstract_model.stacks.items():
             placements += placements_of(name, stack, streams)
         return tuple(placements)
-
-    # Members
-
-    def over_members(
-        self, f: Callable[[PyTree], PyTree], num_members: int
-    ) -> Callable[[PyTree], PyTree]:
-        """Map a function of one member over the member axis of its argument, on all devices."""
-        return devices.over_members(f, num_members, self.batch_devices, vmapped=self.vmapped)
 
     # Data
 
@@ -162,8 +151,7 @@ def assemble(
         lengths=plugins.build("training.lengths", run.train.lengths),
         abstract_model=abstract_model,
         kernels=kernels,
-        vmapped=vmapped,
-        batch_devices=devices.for_batch(run.execution.batch_devices),
+        devices=Devices(vmapped, devices.for_batch(run.execution.batch_devices)),
         split_rule=rule,
         trained_inputs=_trained_inputs(run, task, rule),
     )

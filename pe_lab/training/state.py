@@ -112,7 +112,7 @@ def initial_state(setup: Setup, members: Members) -> TrainState:
             diverged_at=jnp.full((), -1, jnp.int32),
         )
 
-    return setup.over_members(of_member, num_members=len(members.seed))(members)
+    return setup.devices.over_members(of_member, num_members=len(members.seed))(members)
 
 
 def abstract_state(setup: Setup, num_members: int) -> TrainState:

@@ -13,7 +13,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key, PyTree
 
 from pe_lab.kernels.microbatches import ValueAndGrad
 from pe_lab.tasks.batch import Batch
-from pe_lab.training import batches, devices
+from pe_lab.training import batches
 from pe_lab.training.batches import ModelBatch
 from pe_lab.training.optimizer import optimizer
 from pe_lab.training.random_keys import EXAMPLES, POSITIONS, fold, stream_key
@@ -28,9 +28,9 @@ def step(setup: Setup, member: Member, data: PyTree, state: TrainState) -> tuple
     key = jax.random.key(member.data_seed)
     now = state.step + member.first_step
     batch = training_batch(setup, key, now, data, member.first_step)
-    part = devices.share(batch, setup.batch_devices)
+    part = setup.devices.share(batch)
     part_sums = loss_and_gradient(setup)(state.params, part)
-    loss, gradient = devices.total(part_sums, setup.batch_devices)
+    loss, gradient = setup.devices.total(part_sums)
     return update(setup, member, state, loss, gradient), loss
 
 

@@ -102,4 +102,4 @@ def test_a_training_with_more_devices_than_there_are_is_refused_and_a_trained_ru
         UserError, match=r"config\.execution\.batch_devices asks for 2 devices; this process has 1"
     ):
         tiny.train(tmp_path, tiny.group(execution__batch_devices=2))
-    assert build_setup(tiny.run(execution__batch_devices=2)).batch_devices == 1
+    assert build_setup(tiny.run(execution__batch_devices=2)).devices.batch_devices == 1

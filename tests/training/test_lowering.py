@@ -97,7 +97,7 @@ def answers(experiment, params):
 @pytest.mark.parametrize(("name", "platform", "dtype"), cases())
 def test_every_program_is_lowered(name, platform, dtype):
     experiment = setup(name, platform, dtype)
-    assert experiment.vmapped
+    assert experiment.devices.vmapped
     assert experiment.kernels.value_and_grad is whole_batch.value_and_grad
     for f, *arguments in programs(experiment).values():
         assert "func.func public @main" in lower(f, platform, *arguments)
