@@ -36,7 +36,7 @@ def compare(one: LoadedModel, other: LoadedModel, length: int) -> dict[str, list
     """The mean divergence of every pair of heads, by the name of the attention and by layer.
 
     Raises:
-      UserError: the runs have another task or layout, or other layers.
+      UserError: the runs have another task, layout or held-out prompts, or other layers.
     """
     _check(one.setup, other.setup)
     size = min(one.sizes.size, other.sizes.size)
@@ -150,6 +150,8 @@ def _check(setup: Setup, other: Setup) -> None:
     both = f"The runs {one_run.run_id} and {other_run.run_id} cannot be compared"
     if (one_run.evaluated_task, one_run.layout) != (other_run.evaluated_task, other_run.layout):
         raise UserError(f"{both}: they have different tasks or layouts.")
+    if setup.split_rule != other.split_rule:  # `draw` would give them other prompts
+        raise UserError(f"{both}: config.train.exclude_held_out differs.")
     for name in _SAME:
         if getattr(one_run.model, name) != getattr(other_run.model, name):
             raise UserError(f"{both}: config.model.{name} differs.")

@@ -54,6 +54,16 @@ def test_runs_of_another_form_are_refused(models):
         compare(models[0], other, 3)
 
 
+def test_runs_with_other_held_out_prompts_are_refused():
+    """Nine symbols are enough for inputs that are held out."""
+    models = []
+    for exclude in (True, False):
+        changes = dict(train__exclude_held_out=exclude, task__num_symbols=9)
+        models.append(LoadedModel(finished("rope", **changes), (3,)))
+    with pytest.raises(UserError, match=r"cannot be compared: config.train.exclude_held_out dif"):
+        compare(*models, 3)
+
+
 def test_the_command_prints_a_row_for_each_layer_and_head(tmp_path, capsys):
     group = tiny.group("rope", train__steps=2, model__num_layers=1, evaluate__num_examples=8)
     tiny.train(tmp_path, group)
