@@ -7,7 +7,8 @@ Resolution", https://arxiv.org/abs/2409.12191, section 2.1. It follows get_rope_
 huggingface/transformers 5.24.0, models/qwen2_vl/modeling_qwen2_vl.py, for images of one time.
 
 Images are the cells of structure["grid"] of the task, whose tokens have a row and a column from 1.
-Other tokens are text. The first cell after a text, or of a grid, begins an image.
+Other tokens are text. An image is read row by row from its top left cell. A cell after a text, or
+out of this order, begins another image. Digits from the most significant one are thus a text.
 """
 
 from dataclasses import dataclass
@@ -51,12 +52,15 @@ def _positions(numbers: Int[Array, "l 2"], is_start: Bool[Array, "l"]) -> Int[Ar
     """Positions of the tokens of one context."""
     length = len(numbers)
     is_cell = (numbers > 0).all(axis=1)
-    follows_text = jnp.pad(~is_cell[:-1], (1, 0), constant_values=True)
-    is_top_left = (numbers == 1).all(axis=1)
-    is_first = is_cell & (follows_text | is_top_left | is_start)  # of an image
+    row, column = numbers[:, 0], numbers[:, 1]
+    is_below = row[1:] > row[:-1]
+    is_to_the_right = (row[1:] == row[:-1]) & (column[1:] > column[:-1])
+    continues = jnp.pad(is_cell[:-1] & (is_below | is_to_the_right), (1, 0))
+    is_first = is_cell & (~continues | is_start)  # of an image
+    # No offset may be negative: a row that begins to the left of the first cell is another image.
+    is_first |= is_cell & (column < column[_latest(is_first)])
 
-    index = jnp.arange(length)
-    first_index = jax.lax.cummax(jnp.where(is_first, index, 0))
+    first_index = _latest(is_first)
     offsets = numbers - numbers[first_index]
     offsets = jnp.where(is_cell[:, None], offsets, 0)
     image = jnp.cumsum(is_first)  # 1, 2, ...; a text has the number of the image before it
@@ -71,3 +75,9 @@ def _positions(numbers: Int[Array, "l 2"], is_start: Bool[Array, "l"]) -> Int[Ar
     before_example = jax.lax.cummax(jnp.where(is_start, after - advance, 0))
     time = before - before_example
     return jnp.stack([time, time + offsets[:, 0], time + offsets[:, 1]], axis=-1)
+
+
+def _latest(is_first: Bool[Array, "l"]) -> Int[Array, "l"]:
+    """The index of the latest first cell at each token; 0 before any."""
+    index = jnp.arange(len(is_first))
+    return jax.lax.cummax(jnp.where(is_first, index, 0))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pe_lab.positions.multimodal import Multimodal
+from pe_lab.runs import plugins
 from tests import reference
 
 TEXT = [0, 0]
@@ -58,6 +59,35 @@ def test_rows_between_separators_are_images_of_one_row():
         [0, 0, 2, 3, 3],
         [0, 1, 2, 3, 4],
     ]
+
+
+def test_digits_from_the_most_significant_one_are_a_text():
+    """As addition writes 3 digits + 3 digits: the last digit of the first number is [1, 1]."""
+    numbers = [[1, 3], [1, 2], [1, 1], TEXT, [2, 3], [2, 2], [2, 1]]
+    assert positions(numbers) == [[0, 1, 2, 3, 4, 5, 6]] * 3
+
+
+def test_a_row_that_begins_to_the_left_of_the_first_cell_is_another_image():
+    assert positions([TEXT, [1, 2], [1, 3], [2, 1], [2, 2], [3, 1], TEXT]) == [
+        [0, 1, 1, 3, 3, 5, 6],
+        [0, 1, 1, 3, 3, 5, 6],
+        [0, 1, 2, 3, 4, 5, 6],
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["addition", "subtraction", "multiplication", "bitwise_or", "add_above", "minesweeper"]
+)
+def test_positions_are_within_their_bound(name):
+    task = plugins.find("tasks", name)()
+    length = jnp.int32(task.min_length + 2)
+    example = task.sample(jax.random.key(0), length, int(length))
+    for labels, mask in zip(
+        example.structure["grid"], (example.prompt_mask, example.target_mask), strict=True
+    ):
+        found = np.asarray(positions(labels, mask=mask))
+        assert found.min() == 0
+        assert found.max() <= Multimodal().bound(int(mask.sum()), train=False)
 
 
 def test_each_segment_starts_at_zero():
