@@ -58,7 +58,8 @@ class LogCPB(AttentionEncoding):
         self.scale = _RANGE / (window - 1)
         self.num_axes = num_axes
         self.require(num_axes=num_axes)
-        start = nnx.initializers.truncated_normal(0.02)
+        # timm's trunc_normal_(std=0.02) cuts at -2 and 2, so at nothing; Flax's at 0.04.
+        start = nnx.initializers.normal(0.02)
         self.hidden = nnx.Linear(num_axes, hidden_width, kernel_init=start, rngs=rngs)
         self.output = nnx.Linear(
             hidden_width, num_heads, use_bias=False, kernel_init=start, rngs=rngs

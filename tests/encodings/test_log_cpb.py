@@ -80,6 +80,13 @@ def test_the_bias_starts_near_the_same_for_all_offsets():
     assert bias.std() > 1e-3
 
 
+def test_weights_start_normal_and_are_not_cut():
+    """One in 22 is beyond two standard deviations, where another initializer would cut."""
+    kernel = np.asarray(built(hidden_width=2048).hidden.kernel)
+    assert kernel.std() == pytest.approx(0.02, rel=0.05)
+    assert (abs(kernel) > 0.04).mean() == pytest.approx(0.0455, abs=0.01)
+
+
 def test_positions_of_other_axes_are_refused():
     t = tokens([0, 1])
     with pytest.raises(ValueError, match=r"LogCPB reads positions \[B, L, 2\], got \[1, 2\]"):
