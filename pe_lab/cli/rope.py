@@ -3,8 +3,9 @@
     pe-lab rope config.json
 
 The file is that of a model on Hugging Face. The output is `config.model.encodings` of a config of
-pe_lab: its rotary embeddings (RoPE and its scaling, bases by layer, layers without). A key about
-positions that is not known is an error. Exit status: 0, or 2 for a file that cannot be read.
+pe_lab: its rotary embeddings (RoPE and its scaling, bases by layer, layers without). A comment
+names a factor of q·k that no encoding has. A key about positions that is not known is an error, and
+so is a value without a meaning. Exit status: 0, or 2 for an error.
 """
 
 import json
@@ -30,8 +31,12 @@ def run(options: Options) -> int:
         raise UserError(f"{options.file} cannot be read as JSON: {one_line(e)}.") from e
     if not isinstance(config, dict):
         raise UserError(f"{options.file} must hold an object, got {type(config).__name__}.")
+    encodings = rope_parameters.read(config)
+    factor = rope_parameters.softmax_factor(config)
+    if factor != 1:
+        print(f"# Left out: this model also multiplies q·k by {factor:.6g} (mscale_all_dim).")
     print("config.model.encodings = (")
-    for spec in rope_parameters.read(config):
+    for spec in encodings:
         arguments = ", ".join(f"{key}={value!r}" for key, value in spec.items())
         print(f"    dict({arguments}),")
     print(")")

@@ -1,10 +1,16 @@
-"""Conventions of families of published models, by the `model_type` of their configs.
+"""Conventions of families of published models, by the `model_type` of their configs; their layers.
 
 They are read from the files of the families in transformers 5.24.0.
 """
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, Literal
+
+from pe_lab.runs.errors import UserError
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+_OTHER_MIXER = "linear_attention"  # a layer without attention, which has no positions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,23 +21,25 @@ class Family:
       layout: channels that form a pair, as in RoPE.
       base: rope_theta.
       fraction: partial_rotary_factor.
-      nope: layers without a rotary embedding: one of four ("interval"), or those with full
-        attention.
+      nope: layers without a rotary embedding: one of four ("interval"); those with full attention,
+        unless the windows of all layers are off ("full"); those without a window ("windowless").
       pattern: each layer whose number, from 1, is a multiple has full attention, the others have
         a window.
       local_base: rope_theta of layers with a window, which then have no scaling; None: all layers
         have the same rotary embedding.
       scaled: without parameters the code scales, so that a config must have them.
+      scales_softmax: mscale_all_dim is a factor of the softmax too.
       sections: order of the pairs of time, height and width, of a model of text and images.
     """
 
     layout: Literal["half", "interleaved"] = "half"
     base: float = 10_000.0
     fraction: float = 1.0
-    nope: Literal["none", "interval", "full"] = "none"
+    nope: Literal["none", "interval", "full", "windowless"] = "none"
     pattern: int | None = None
     local_base: float | None = None
     scaled: bool = False
+    scales_softmax: bool = False
     sections: Literal["chunked", "interleaved"] | None = None
 
 
@@ -47,11 +55,12 @@ FAMILIES: dict[str, Family] = {
     **_families("gpt_oss", base=150_000.0, scaled=True),
     **_families("phi persimmon nemotron", fraction=0.5),
     **_families("gpt_neox stablelm", fraction=0.25),
-    **_families("gptj deepseek_v2 deepseek_v3", "interleaved"),
+    **_families("gptj", "interleaved"),
+    **_families("deepseek_v2 deepseek_v3", "interleaved", scales_softmax=True),
     **_families("glm glm4", "interleaved", fraction=0.5),
     **_families("cohere ernie4_5", "interleaved", 500_000.0),
     **_families("helium", "interleaved", 100_000.0),
-    **_families("cohere2", "interleaved", nope="full", pattern=4),
+    **_families("cohere2", "interleaved", nope="windowless", pattern=4),
     **_families("exaone4", nope="full", pattern=4),
     **_families("smollm3", base=2e6, nope="interval"),
     **_families("llama4_text", "interleaved", 500_000.0, nope="interval"),
@@ -61,3 +70,39 @@ FAMILIES: dict[str, Family] = {
     **_families("qwen3_5_text", fraction=0.25, sections="interleaved"),
     **_families("olmo3", base=500_000.0, pattern=4, local_base=500_000.0),
 }
+
+
+def layer_labels(model: Mapping[str, Any], family: Family) -> list[str | None]:
+    """The type of each layer; None: it has no rotary embedding.
+
+    Raises:
+      UserError: the number of layers is not known, or two keys have different numbers.
+    """
+    types = model.get("layer_types")
+    if types is None:
+        num_layers = model.get("num_hidden_layers", model.get("n_layer"))
+        if num_layers is None:
+            raise UserError("A config needs num_hidden_layers or layer_types.")
+        pattern = model.get("sliding_window_pattern", family.pattern)
+        if isinstance(pattern, str):
+            raise UserError(f"sliding_window_pattern {pattern!r} needs layer_types, a list.")
+        interval = model.get("full_attention_interval", 1)
+        types = []
+        for n in range(1, num_layers + 1):
+            other = SLIDING if pattern and n % pattern else FULL
+            types.append(_OTHER_MIXER if n % interval else other)
+    labels: list[str | None] = [None if each == _OTHER_MIXER else each for each in types]
+    has_windows = model.get("sliding_window", 1) is not None
+    if family.nope == "full" and has_windows:
+        labels = [None if label == FULL else label for label in labels]
+    if family.nope == "windowless":
+        labels = [label if has_windows and label == SLIDING else None for label in labels]
+    rotates = model.get("no_rope_layers") or None  # 1: a layer rotates
+    if rotates is None and family.nope == "interval":
+        interval = model.get("no_rope_layer_interval", 4)
+        rotates = [int(n % interval != 0) for n in range(1, len(labels) + 1)]
+    if rotates is None:
+        return labels
+    if len(rotates) != len(labels):
+        raise UserError(f"no_rope_layers has {len(rotates)} values for {len(labels)} layers.")
+    return [label if on else None for label, on in zip(labels, rotates, strict=True)]

@@ -10,37 +10,22 @@ follow transformers 5.24.0.
 
 A key that is not known is an error that names it: each key of `rope_parameters`, and each key of
 the config with a word such as "rope" or "position" in its name. Windows and chunks of attention
-(`sliding_window`, `attention_chunk_size`) are masks and are not read. Neither is the factor of
-DeepSeek's softmax, which its attention computes from `mscale_all_dim`.
+(`sliding_window`, `attention_chunk_size`) are masks and are not read. DeepSeek's factor of the
+softmax, which its attention computes from `mscale_all_dim`, is not in the encodings:
+`softmax_factor` returns it.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pe_lab.runs import rope_types
+from pe_lab.runs import published_config, rope_types
 from pe_lab.runs.errors import UserError, unknown
-from pe_lab.runs.rope_families import FAMILIES, Family
+from pe_lab.runs.published_config import BASES, FRACTIONS, PARAMETERS, TEMPERATURE
+from pe_lab.runs.rope_families import FAMILIES, FULL, SLIDING, Family, layer_labels
 
 Spec = dict[str, Any]  # an encoding of a config: dict(name=..., ...)
 
-_FULL, _SLIDING = "full_attention", "sliding_attention"
-_OTHER_MIXER = "linear_attention"  # a layer without attention, which has no positions
-# Words in the names of keys that say something about positions.
-_WORDS: tuple[str, ...] = (
-    *("rope", "rotary", "position", "theta", "yarn", "alibi", "ntk", "logn", "nope"),
-    *("temperature_tuning", "floor_scale", "attn_scale"),
-)
-_BASES = ("rope_theta", "rotary_emb_base")
-_FRACTIONS = ("partial_rotary_factor", "rotary_pct")
-_PARAMETERS = ("rope_parameters", "rope_scaling")
 _LAYOUTS = {"rope": "interleaved", "mrope": "half"}  # the defaults of the encodings
-_TEMPERATURE = {"attn_scale": "rate", "floor_scale": "start"}  # key -> argument
-_KNOWN: tuple[str, ...] = (
-    *(*_BASES, *_FRACTIONS, *_PARAMETERS, *_TEMPERATURE, "attn_temperature_tuning"),
-    *("rope_local_base_freq", "rotary_dim", "rope_interleave"),
-    *("qk_rope_head_dim", "qk_nope_head_dim", "no_rope_layers", "no_rope_layer_interval"),
-    *("max_position_embeddings", "original_max_position_embeddings", "n_positions"),
-)
 
 
 def read(config: Mapping[str, Any]) -> tuple[Spec, ...]:
@@ -56,58 +41,68 @@ def read(config: Mapping[str, Any]) -> tuple[Spec, ...]:
     Raises:
       UserError: a family or a key is not known, or a value has no meaning.
     """
-    model = _text_part(config)
-    name = str(model.get("model_type", "llama"))
-    if name not in FAMILIES:
-        raise unknown("The list of families of models", name, FAMILIES)
-    family = FAMILIES[name]
-    _check_keys(model, name, family)
-    labels = _labels(model, family)
+    model, name, family = _model(config)
+    labels = layer_labels(model, family)
     by_label = _parameters(model, family, labels)
     layout = family.layout
     if "rope_interleave" in model:
         layout = "interleaved" if model["rope_interleave"] else "half"
-    max_positions = model.get("max_position_embeddings", model.get("n_positions"))
     by_layer: list[Spec | None] = []
     for label in labels:
         parameters = by_label.get(label)
         if parameters is None:
             by_layer.append(None)
             continue
-        spec = rope_types.read(
-            parameters, max_positions, model.get("original_max_position_embeddings")
-        )
+        spec = _rotary(model, parameters)
         if family.sections and spec["name"] == "rope":
             raise UserError(f"The family {name} needs mrope_section.")
         by_layer.append({**spec, "layout": layout})
     if model.get("attn_temperature_tuning"):
         temperature = dict(name="position_temperature")
-        for key, argument in _TEMPERATURE.items():
+        for key, argument in TEMPERATURE.items():
             if key in model:
                 temperature[argument] = model[key]
         by_layer = [temperature if spec is None else spec for spec in by_layer]
     return _on_layers(by_layer)
 
 
-def _text_part(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of the text model, without null values except for `sliding_window`."""
-    text = config.get("text_config")
-    text = config if text is None else text
-    for key, value in config.items():
-        if _is_about_positions(key) and text.get(key) != value:
-            raise UserError(f"{key} differs from that of text_config, or is missing there.")
-    return {k: v for k, v in text.items() if v is not None or k == "sliding_window"}
+def softmax_factor(config: Mapping[str, Any]) -> float:
+    """The factor of q·k that no encoding has: that of DeepSeek's `mscale_all_dim`, or 1.
+
+    Raises:
+      UserError: as in `read`.
+    """
+    model, _, family = _model(config)
+    if not family.scales_softmax:
+        return 1.0
+    parameters = _parameters(model, family, (FULL,))[FULL] or {}
+    weight = parameters.get("mscale_all_dim")
+    if not weight:
+        return 1.0
+    factor = _rotary(model, parameters)["factor"]
+    return rope_types.growth(factor, weight) ** 2
 
 
-def _is_about_positions(key: str) -> bool:
-    return any(word in key for word in _WORDS)
+def _model(config: Mapping[str, Any]) -> tuple[dict[str, Any], str, Family]:
+    """The keys of the text model, its family's name and the family."""
+    model = published_config.text_part(config)
+    name = str(model.get("model_type", "llama"))
+    if name not in FAMILIES:
+        raise unknown("The list of families of models", name, FAMILIES)
+    family = FAMILIES[name]
+    _check_family(model, name, family)
+    return model, name, family
 
 
-def _check_keys(model: Mapping[str, Any], name: str, family: Family) -> None:
-    """Check that each key about positions is read."""
-    for key in model:
-        if _is_about_positions(key) and key not in _KNOWN:
-            raise unknown("What is known of configs", key, _KNOWN)
+def _rotary(model: Mapping[str, Any], parameters: Mapping[str, Any]) -> Spec:
+    """The encoding of complete rope_parameters, without its layout."""
+    max_positions = model.get("max_position_embeddings", model.get("n_positions"))
+    trained_length = model.get("original_max_position_embeddings")
+    return rope_types.read(parameters, max_positions, trained_length)
+
+
+def _check_family(model: Mapping[str, Any], name: str, family: Family) -> None:
+    """Check that the family reads the keys, and that those that it needs are there."""
     unread = []
     if family.local_base is None:
         unread.append("rope_local_base_freq")
@@ -116,80 +111,57 @@ def _check_keys(model: Mapping[str, Any], name: str, family: Family) -> None:
     for key in unread:
         if key in model:
             raise UserError(f"The family {name} does not read {key}.")
-    given = [model[key] for key in _PARAMETERS if model.get(key)]
+    given = [model[key] for key in PARAMETERS if model.get(key)]
     if family.scaled and not given:
         raise UserError(f"The family {name} needs rope_parameters.")
     if len(given) == 2 and given[0] != given[1]:
         raise UserError("rope_parameters and rope_scaling differ, and one of them is enough.")
-
-
-def _labels(model: Mapping[str, Any], family: Family) -> list[str | None]:
-    """The type of each layer; None: it has no rotary embedding."""
-    types = model.get("layer_types")
-    if types is None:
-        num_layers = model.get("num_hidden_layers", model.get("n_layer"))
-        if not isinstance(num_layers, int):
-            raise UserError(f"num_hidden_layers must be a number, got {num_layers!r}.")
-        pattern = model.get("sliding_window_pattern", family.pattern)
-        if pattern is not None and not isinstance(pattern, int):
-            raise UserError(f"sliding_window_pattern {pattern!r} needs layer_types, a list.")
-        interval = model.get("full_attention_interval", 1)
-        types = []
-        for n in range(1, num_layers + 1):
-            other = _SLIDING if pattern and n % pattern else _FULL
-            types.append(_OTHER_MIXER if n % interval else other)
-    labels: list[str | None] = [None if each == _OTHER_MIXER else each for each in types]
-    # The windows of EXAONE 4 may be off, and all its layers then rotate.
-    if family.nope == "full" and model.get("sliding_window", 1) is not None:
-        labels = [None if label == _FULL else label for label in labels]
-    rotates = model.get("no_rope_layers") or None  # 1: a layer rotates
-    if rotates is None and family.nope == "interval":
-        interval = model.get("no_rope_layer_interval", 4)
-        rotates = [int(n % interval != 0) for n in range(1, len(labels) + 1)]
-    if rotates is None:
-        return labels
-    if len(rotates) != len(labels):
-        raise UserError(f"no_rope_layers has {len(rotates)} values for {len(labels)} layers.")
-    return [label if on else None for label, on in zip(labels, rotates, strict=True)]
+    if "qk_rope_head_dim" in model and "qk_nope_head_dim" not in model:
+        raise UserError("qk_rope_head_dim needs qk_nope_head_dim.")
 
 
 def _parameters(
     model: Mapping[str, Any], family: Family, labels: Sequence[str | None]
 ) -> dict[str | None, dict[str, Any] | None]:
     """The complete rope_parameters of each type of layer; None: it has no rotary embedding."""
-    given: dict[str, Any] = next((model[key] for key in _PARAMETERS if model.get(key)), {})
+    given: dict[str, Any] = next((model[key] for key in PARAMETERS if model.get(key)), {})
     types = {label for label in labels if label is not None}
     if types.intersection(given):  # one for each type of layer
         for key in given:
             if key not in types:
                 raise unknown("layer_types", key, types)
+        for label, parameters in given.items():
+            if parameters is not None:
+                published_config.checked_object(parameters, f"rope_parameters of {label}")
         by_type = {label: given.get(label, {}) for label in types}
     else:
         by_type = dict.fromkeys(types, given)
         if family.local_base is not None:
-            by_type[_SLIDING] = {}
+            by_type[SLIDING] = {}
     complete: dict[str | None, dict[str, Any] | None] = {}
     for label, parameters in by_type.items():
         if parameters is None:
             complete[label] = None
             continue
         defaults = {"rope_theta": _base(model, family, label), **_fraction(model, family)}
-        parameters = {**defaults, **parameters}
+        # A value of null is a key that is missing.
+        given_values = {key: value for key, value in parameters.items() if value is not None}
+        parameters = {**defaults, **given_values}
         if family.sections == "interleaved":  # also if the config does not say so
             parameters["mrope_interleaved"] = True
-        complete[label] = parameters
+        complete[label] = published_config.typed(parameters)
     return complete
 
 
 def _base(model: Mapping[str, Any], family: Family, label: str) -> float:
     """The rope_theta of a type of layer, outside of its parameters."""
-    if label == _SLIDING and family.local_base is not None:
+    if label == SLIDING and family.local_base is not None:
         local = model.get("rope_local_base_freq")
         if local is not None:
-            return float(local)
+            return local
         if family.local_base != family.base:
             return family.local_base
-    return float(next((model[key] for key in _BASES if key in model), family.base))
+    return next((model[key] for key in BASES if key in model), family.base)
 
 
 def _fraction(model: Mapping[str, Any], family: Family) -> dict[str, float]:
@@ -207,7 +179,7 @@ def _fraction(model: Mapping[str, Any], family: Family) -> dict[str, float]:
         head_dim = width // heads if width and heads else None
     if "rotary_dim" in model and head_dim is not None:
         return {"partial_rotary_factor": model["rotary_dim"] / head_dim}
-    fraction = next((model[key] for key in _FRACTIONS if key in model), family.fraction)
+    fraction = next((model[key] for key in FRACTIONS if key in model), family.fraction)
     if head_dim is not None and int(fraction * head_dim) != round(fraction * head_dim):
         fraction = int(fraction * head_dim) / head_dim
     return {} if fraction == 1 else {"partial_rotary_factor": fraction}
@@ -240,20 +212,25 @@ def write(encodings: Sequence[Mapping[str, Any]], num_layers: int) -> dict[str, 
     keys: dict[str, Any] = {"num_hidden_layers": num_layers}
     by_layer: list[dict[str, Any] | None] = [None] * num_layers
     layouts = set()
+    dynamic_lengths = set()
     tempered = None
     for encoding in encodings:
         arguments = dict(encoding)
         name = arguments["name"]
-        layers = arguments.pop("layers", range(num_layers))
+        layers = _layers(name, arguments.pop("layers", None), num_layers)
         if name == "position_temperature":
-            tempered = tuple(layers)
+            if tempered is not None:
+                raise UserError("A published config has position_temperature once.")
+            tempered = layers
             keys |= _temperature_keys(arguments)
             continue
         if name not in _LAYOUTS:
             raise UserError(f"A published config has keys for rope and mrope, none for {name}.")
         layouts.add(arguments.pop("layout", _LAYOUTS[name]))
         if arguments.get("scaling") == "dynamic_ntk":
-            keys["max_position_embeddings"] = arguments["trained_length"]
+            if arguments.get("trained_length") is None:
+                raise UserError(f"{name}'s scaling 'dynamic_ntk' needs trained_length.")
+            dynamic_lengths.add(arguments["trained_length"])
         parameters = rope_types.write(arguments)
         for layer in layers:
             if by_layer[layer] is not None:
@@ -266,6 +243,10 @@ def write(encodings: Sequence[Mapping[str, Any]], num_layers: int) -> dict[str, 
         raise UserError("A published config has one layout for all layers.")
     if layouts == {"interleaved"}:
         keys["rope_interleave"] = True
+    if len(dynamic_lengths) > 1:
+        raise UserError("A published config has one trained_length for dynamic_ntk in all layers.")
+    if dynamic_lengths:
+        keys["max_position_embeddings"] = dynamic_lengths.pop()
     if by_layer.count(by_layer[0]) == num_layers and by_layer[0] is not None:
         return {**keys, "rope_parameters": by_layer[0]}
     labels = [f"attention_{by_layer.index(parameters)}" for parameters in by_layer]
@@ -276,10 +257,22 @@ def write(encodings: Sequence[Mapping[str, Any]], num_layers: int) -> dict[str, 
     }
 
 
+def _layers(name: str, layers: Any, num_layers: int) -> tuple[int, ...]:
+    """The layers of an encoding, in order; None: all of them."""
+    if layers is None:
+        return tuple(range(num_layers))
+    exist = isinstance(layers, list | tuple) and set(layers) <= set(range(num_layers))
+    if not exist or not layers or len(set(layers)) < len(layers):
+        raise UserError(
+            f"{name}'s layers must be some of 0..{num_layers - 1}, each once, got {layers!r}."
+        )
+    return tuple(sorted(layers))
+
+
 def _temperature_keys(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a position_temperature."""
     keys = {"attn_temperature_tuning": True}
-    names = {argument: key for key, argument in _TEMPERATURE.items()}
+    names = {argument: key for key, argument in TEMPERATURE.items()}
     for argument, value in arguments.items():
         if argument == "name":
             continue

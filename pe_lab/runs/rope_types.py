@@ -66,7 +66,7 @@ def read(
     """The encoding, `rope` or `mrope`, without its layout.
 
     Args:
-      parameters: with `rope_theta`.
+      parameters: with `rope_theta`; typed, without null values.
       max_positions: the config's `max_position_embeddings`.
       trained_length: the config's `original_max_position_embeddings`, which takes precedence over
         the one in the parameters.
@@ -74,8 +74,7 @@ def read(
     Raises:
       UserError: a type or a key is not known, or one is missing.
     """
-    # A value of null is a key that is missing.
-    given = {key: value for key, value in parameters.items() if value is not None}
+    given = dict(parameters)
     kind = _type(given)
     if trained_length is not None and _TRAINED in _ARGUMENTS[kind]:
         given[_TRAINED] = trained_length
@@ -89,13 +88,13 @@ def read(
     for key in _REQUIRED.get(kind, ()):
         if key not in given:
             raise UserError(f"The rope_type {kind!r} needs {key}.")
-    arguments: dict[str, Any] = {"base": float(given["rope_theta"])}
-    fraction = float(given.get("partial_rotary_factor", 1.0))
+    arguments: dict[str, Any] = {"base": given["rope_theta"]}
+    fraction = given.get("partial_rotary_factor", 1.0)
     if fraction != 1:
         arguments["proportion" if kind == "proportional" else "fraction"] = fraction
     for key, argument in names.items():
         if key in given:
-            arguments[argument] = _value(key, given[key])
+            arguments[argument] = given[key]
     arguments |= _derived(kind, given, max_positions)
     if _SCALINGS[kind] != "none" and "factor" in arguments:
         arguments["scaling"] = _SCALINGS[kind]
@@ -104,7 +103,7 @@ def read(
     if kind != "default":
         raise UserError(f"mrope_section together with the rope_type {kind!r} is not known.")
     order = "interleaved" if is_interleaved else "chunked"
-    return {"name": "mrope", **arguments, "sections": tuple(map(int, sections)), "order": order}
+    return {"name": "mrope", **arguments, "sections": sections, "order": order}
 
 
 def _type(given: Mapping[str, Any]) -> str:
@@ -118,15 +117,6 @@ def _type(given: Mapping[str, Any]) -> str:
     return kind
 
 
-def _value(key: str, value: Any) -> Any:
-    """A value with the type of RoPE's argument."""
-    if key in ("long_factor", "short_factor"):
-        return tuple(float(each) for each in value)
-    if key == _TRAINED:
-        return int(value)
-    return value if key == "truncate" else float(value)
-
-
 def _derived(kind: str, given: Mapping[str, Any], max_positions: int | None) -> dict[str, Any]:
     """Arguments that follow from other keys."""
     derived: dict[str, Any] = {}
@@ -134,7 +124,7 @@ def _derived(kind: str, given: Mapping[str, Any], max_positions: int | None) -> 
     if kind == "dynamic" or _TRAINED in _ARGUMENTS[kind]:
         if trained is None:
             raise UserError(f"The rope_type {kind!r} needs max_position_embeddings.")
-        derived["trained_length"] = int(trained)
+        derived["trained_length"] = trained
     factor: Any = given.get("factor")
     if kind in ("yarn", "longrope") and factor is None:
         if max_positions is None:
@@ -143,12 +133,12 @@ def _derived(kind: str, given: Mapping[str, Any], max_positions: int | None) -> 
         derived["factor"] = factor
     # Both must be given and not 0, as in transformers.
     if kind == "yarn" and "attention_factor" not in given and all(map(given.get, _OF_YARN)):
-        numerator, denominator = (_growth(float(factor), float(given[key])) for key in _OF_YARN)
+        numerator, denominator = (growth(factor, given[key]) for key in _OF_YARN)
         derived["attention_factor"] = numerator / denominator
     return derived
 
 
-def _growth(factor: float, mscale: float) -> float:
+def growth(factor: float, mscale: float) -> float:
     """YaRN's factor of queries and keys, with a weight of the logarithm."""
     return 0.1 * mscale * math.log(factor) + 1 if factor > 1 else 1.0
 

@@ -11,7 +11,7 @@ import pytest
 from pe_lab.cli import rope as command
 from pe_lab.runs import plugin_specs
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.rope_parameters import read, write
+from pe_lab.runs.rope_parameters import read, softmax_factor, write
 from tests.runs.published_models import CONFIGS, head_dim, rope_at, text
 
 # From transformers 5.24.0: frequencies of the pairs 1, n // 2 and n - 1, and the attention factor,
@@ -124,6 +124,25 @@ def test_exaone_without_windows_rotates_in_every_layer():
     assert "layers" not in read(windows)[0]
 
 
+def test_command_r_without_windows_rotates_in_no_layer():
+    windows = copy.deepcopy(CONFIGS["Command R7B"])
+    assert len(read(windows)[0]["layers"]) == 24
+    windows["sliding_window"] = None
+    assert read(windows) == ()
+
+
+def test_deepseek_has_a_factor_that_no_encoding_has():
+    """YaRN's factor of the softmax by hand; DeepSeek alone reads mscale_all_dim there."""
+    factors = {name: softmax_factor(config) for name, config in CONFIGS.items()}
+    lite = (0.1 * 0.707 * np.log(40) + 1) ** 2
+    assert factors.pop("DeepSeek V2 Lite") == pytest.approx(lite, rel=1e-12)
+    assert factors.pop("DeepSeek V3") == pytest.approx((0.1 * np.log(40) + 1) ** 2, rel=1e-12)
+    assert set(factors.values()) == {1.0}
+    config = text(CONFIGS["DeepSeek V3"])
+    without = config | {"rope_scaling": {**config["rope_scaling"], "mscale_all_dim": 0}}
+    assert softmax_factor(without) == 1
+
+
 LLAMA = dict(num_hidden_layers=4, hidden_size=64, num_attention_heads=4)
 
 
@@ -162,7 +181,8 @@ def scaled(**parameters):
             "rope_parameters and rope_scaling differ",
         ),
         (LLAMA | {"no_rope_layers": [1, 0]}, "no_rope_layers has 2 values for 4 layers"),
-        (LLAMA | {"num_hidden_layers": None}, "num_hidden_layers must be a number, got None"),
+        (LLAMA | {"num_hidden_layers": None}, "needs num_hidden_layers or layer_types"),
+        (LLAMA | {"qk_rope_head_dim": 8}, "qk_rope_head_dim needs qk_nope_head_dim"),
         (LLAMA | {"sliding_window_pattern": "LLLG"}, "'LLLG' needs layer_types"),
         ({"text_config": LLAMA, "rope_theta": 5.0}, "rope_theta differs from that of text_config"),
     ],
@@ -173,6 +193,8 @@ def test_what_is_not_understood_is_refused_by_name(config, message):
 
 
 ROPE = dict(name="rope", layers=(0, 1))
+DYNAMIC = ROPE | dict(scaling="dynamic_ntk", factor=2.0, trained_length=8)
+TEMPERATURE = dict(name="position_temperature", layers=(2, 3))
 
 
 @pytest.mark.parametrize(
@@ -186,6 +208,13 @@ ROPE = dict(name="rope", layers=(0, 1))
         ([ROPE, dict(name="rope", layers=(1, 2))], "Layer 1 has two encodings that rotate"),
         ([ROPE, ROPE | dict(layers=(2,), layout="half")], "one layout for all layers"),
         ([ROPE, dict(name="position_temperature")], "on all layers without rope"),
+        ([dict(name="rope", layers=(5,))], r"must be some of 0..3, each once, got \(5,\)"),
+        ([dict(name="rope", layers=(-1,))], r"must be some of 0..3, each once, got \(-1,\)"),
+        ([dict(name="rope", layers=())], r"must be some of 0..3, each once, got \(\)"),
+        ([dict(name="rope", layers=3)], "must be some of 0..3, each once, got 3"),
+        ([DYNAMIC, DYNAMIC | dict(layers=(2,), trained_length=9)], "one trained_length for dynam"),
+        ([DYNAMIC | dict(trained_length=None)], "'dynamic_ntk' needs trained_length"),
+        ([ROPE, TEMPERATURE, TEMPERATURE | dict(rate=0.5)], "has position_temperature once"),
         (
             [ROPE, dict(name="position_temperature", layers=(2, 3), steps=False)],
             "no key for position_temperature's steps",
@@ -195,6 +224,19 @@ ROPE = dict(name="rope", layers=(0, 1))
 def test_an_encoding_without_a_key_is_refused(encodings, message):
     with pytest.raises(UserError, match=message):
         write(encodings, num_layers=4)
+
+
+def test_layers_of_none_are_all_layers():
+    assert write([dict(name="rope", layers=None)], 4) == write([dict(name="rope")], 4)
+
+
+def test_the_command_names_the_factor_that_is_left_out(tmp_path, capsys):
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(CONFIGS["DeepSeek V3"]))
+    command.run(command.Options(file))
+    comment, *lines = capsys.readouterr().out.splitlines()
+    assert comment == ("# Left out: this model also multiplies q·k by 1.87385 (mscale_all_dim).")
+    assert lines[0] == "config.model.encodings = ("
 
 
 def test_the_command_prints_encodings_of_a_config(tmp_path, capsys):

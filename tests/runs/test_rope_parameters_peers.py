@@ -18,6 +18,7 @@ pytestmark = pytest.mark.peers
 LENGTH = 9
 # Families whose layers with full attention do not rotate, which only their code says.
 FULL_IS_NOPE = ("cohere2", "exaone4")
+LAYERS = dict(layer_types=["sliding_attention"] * 3 + ["full_attention"])
 
 
 def theirs(name):
@@ -115,6 +116,34 @@ def test_bases_and_fractions_of_a_config_without_them_are_those_of_transformers(
         assert parameters["rope_type"] == "default"
         assert ours["base"] == parameters["rope_theta"]
         assert ours.get("fraction", 1.0) == parameters.get("partial_rotary_factor", 1.0)
+
+
+@pytest.mark.parametrize("name", ["DeepSeek V2 Lite", "DeepSeek V3"])
+def test_the_factor_of_the_softmax_is_that_of_transformers(name):
+    _, config, module = theirs(name)
+    expected = module.yarn_apply_mscale(config.rope_parameters, 1.0)
+    assert rope_parameters.softmax_factor(CONFIGS[name]) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("name", "rotates"), [("Command R7B", False), ("EXAONE 4.0 32B", True)])
+def test_layers_without_windows_rotate_as_in_transformers(name, rotates, monkeypatch):
+    """The attention of a layer calls its module's rotation, or does not."""
+    family, config, module = theirs(name)
+    torch = pytest.importorskip("torch")
+    sizes = dict(hidden_size=64, num_attention_heads=4, num_key_value_heads=4, head_dim=16)
+    config = type(config)(num_hidden_layers=4, sliding_window=None, **sizes, **LAYERS)
+    config._attn_implementation = "eager"
+    calls = []
+    monkeypatch.setattr(
+        module, "apply_rotary_pos_emb", lambda q, k, *rest: calls.append(1) or (q, k)
+    )
+    attention = next(getattr(module, n) for n in vars(module) if n.endswith("Attention"))
+    for layer in range(4):
+        attention(config, layer)(torch.zeros(1, 2, 64), (None, None), None)
+    assert len(calls) == 4 * rotates
+    keys = dict(model_type=family, num_hidden_layers=4, sliding_window=None, **sizes, **LAYERS)
+    encodings = rope_parameters.read(keys)
+    assert all((arguments_at(encodings, layer) is not None) == rotates for layer in range(4))
 
 
 # GPT-J has no such function; M-RoPE's is compared in tests/encodings/test_mrope.py.

@@ -1,0 +1,105 @@
+"""The text part of a published config.json: its keys about positions are known, its values typed.
+
+A key that is not known is an error that names it: each key with a word such as "rope" or "position"
+in its name. So is a value of another type, such as a text in the place of a number.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pe_lab.runs import typed_values
+from pe_lab.runs.errors import UserError, unknown
+
+# Words in the names of keys that say something about positions.
+_WORDS: tuple[str, ...] = (
+    *("rope", "rotary", "position", "theta", "yarn", "alibi", "ntk", "logn", "nope"),
+    *("temperature_tuning", "floor_scale", "attn_scale"),
+)
+BASES = ("rope_theta", "rotary_emb_base")
+FRACTIONS = ("partial_rotary_factor", "rotary_pct")
+PARAMETERS = ("rope_parameters", "rope_scaling")
+TEMPERATURE = {"attn_scale": "rate", "floor_scale": "start"}  # key -> argument
+_KNOWN: tuple[str, ...] = (
+    *(*BASES, *FRACTIONS, *PARAMETERS, *TEMPERATURE, "attn_temperature_tuning"),
+    *("rope_local_base_freq", "rotary_dim", "rope_interleave"),
+    *("qk_rope_head_dim", "qk_nope_head_dim", "no_rope_layers", "no_rope_layer_interval"),
+    *("max_position_embeddings", "original_max_position_embeddings", "n_positions"),
+)
+
+_WHOLE = (
+    *("num_hidden_layers", "n_layer", "hidden_size", "n_embd", "num_attention_heads", "n_head"),
+    *("head_dim", "rotary_dim", "qk_rope_head_dim", "qk_nope_head_dim"),
+    *("no_rope_layer_interval", "full_attention_interval", "floor_scale"),
+    *("max_position_embeddings", "original_max_position_embeddings", "n_positions"),
+)
+_NUMBERS = (
+    *(*BASES, *FRACTIONS, "rope_local_base_freq", "attn_scale"),
+    *("factor", "attention_factor", "mscale", "mscale_all_dim", "beta_fast", "beta_slow"),
+    *("low_freq_factor", "high_freq_factor"),
+)
+# Of the config and of its rope_parameters.
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(_WHOLE, int),
+    **dict.fromkeys(_NUMBERS, float),
+    **dict.fromkeys(("rope_interleave", "mrope_interleaved", "truncate"), bool),
+    **dict.fromkeys(("long_factor", "short_factor"), tuple[float, ...]),
+    **dict.fromkeys(("rope_type", "type"), str),
+    "mrope_section": tuple[int, ...],
+    "no_rope_layers": tuple[int, ...],
+    "layer_types": tuple[str, ...],
+    "sliding_window_pattern": int | str,
+}
+
+
+def text_part(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the typed keys of the text model, without null values except for `sliding_window`.
+
+    Raises:
+      UserError: a key about positions is not known, or a value has another type.
+    """
+    text = config
+    if config.get("text_config") is not None:
+        text = checked_object(config["text_config"], "text_config")
+        for key, value in config.items():
+            if _is_about_positions(key) and text.get(key) != value:
+                raise UserError(f"{key} differs from that of text_config, or is missing there.")
+    given = {k: v for k, v in text.items() if v is not None or k == "sliding_window"}
+    for key in given:
+        if _is_about_positions(key) and key not in _KNOWN:
+            raise unknown("What is known of configs", key, _KNOWN)
+    for key in PARAMETERS:
+        if key in given:
+            checked_object(given[key], key)
+    return typed(given)
+
+
+def _is_about_positions(key: str) -> bool:
+    return any(word in key for word in _WORDS)
+
+
+def checked_object(value: Any, name: str) -> Mapping[str, Any]:
+    """Return a value that is an object of JSON.
+
+    Raises:
+      UserError: it is another one.
+    """
+    if not isinstance(value, Mapping):
+        raise UserError(f"{name} must be an object, got {value!r}.")
+    return value
+
+
+def typed(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keys with values of their types, lists as tuples; other keys as they are.
+
+    Raises:
+      UserError: a value has another type, or a whole number is too small.
+    """
+    values = {}
+    for key, value in keys.items():
+        if key in _TYPES:
+            value = typed_values.checked(value, _TYPES[key], key)
+        least = 0 if key == "qk_nope_head_dim" else 1
+        if key in _WHOLE and value < least:
+            raise UserError(f"{key} must be at least {least}, got {value}.")
+        values[key] = value
+    return values
