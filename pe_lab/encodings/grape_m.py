@@ -10,7 +10,9 @@ llama-mha-grape-m-ctx.py. Their comments name a softplus for ω and a start of 0
 sigmoid(log(exp(0.001) - 1) / 16), which is 0.39, and so has this file.
 
 Differs in the sign of the angles, which is RoPE's here; the weights of the two halves of a head
-exchange. The paper's learned planes, which do not commute, are not in the authors' code.
+exchange. The paper's learned planes, which do not commute, are not in the authors' code. There an
+RMS norm with a learned scale of each channel follows the rotation; `qk_norm` precedes it, which is
+another function once the scales of a pair's two channels differ.
 """
 
 import math
