@@ -9,7 +9,8 @@ Layers count from 0.
 - SmolLM3: layer 3 has no position encoding, and the others have RoPE (transformers 5.24.0,
   models/smollm3, no_rope_layer_interval = 4).
 - Llama 4: the same, with attention in chunks on the layers with RoPE, and a temperature that grows
-  with the position on layer 3 (models/llama4).
+  with the position on layer 3 (models/llama4). Its norm of rotated queries and keys on the layers
+  with RoPE (use_qk_norm), which has no learned scale, is left out: `qk_norm` acts on all layers.
 - Command R7B: a window on the layers with RoPE, and none on layer 3 (models/cohere2). This is
   RNoPE-SWA of Yang et al. 2025, https://arxiv.org/abs/2501.18795.
 - SWAN: Command R7B's layers, and logits of layer 3 that are multiplied by a logarithm of the
