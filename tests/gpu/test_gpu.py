@@ -54,7 +54,8 @@ def assert_close(left, right):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_losses_and_gradients_equal_those_of_the_cpu(name, gpu):
-    cpu, run, members = jax.devices("cpu")[0], run_of(name), tiny.members({})
+    cpu, run = jax.devices("cpu")[0], run_of(laws.spec(name))
+    members = tiny.members({})
     reference = build_setup(run, platform="cpu")
     state = on(cpu, functools.partial(initial_state, reference), members)
     params, key = of_member(state.params, 0), jax.random.key(1)
@@ -68,7 +69,8 @@ def test_losses_and_gradients_equal_those_of_the_cpu(name, gpu):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_evaluations_equal_those_of_the_cpu(name, gpu):
-    cpu, run, members = jax.devices("cpu")[0], run_of(name), tiny.members({}, {"seed": 1})
+    cpu, run = jax.devices("cpu")[0], run_of(laws.spec(name))
+    members = tiny.members({}, {"seed": 1})
     reference = build_setup(run, platform="cpu")
     params = on(cpu, functools.partial(initial_state, reference), members).params
     test_split = evaluation_sums.Examples(*map(jnp.int32, (1, 5, 0, 0, 8)))
@@ -87,7 +89,7 @@ def test_evaluations_equal_those_of_the_cpu(name, gpu):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_batches_are_drawn_bit_for_bit_as_on_the_cpu(seed, gpu):
-    cpu, setup = jax.devices("cpu")[0], build_setup(run_of("rope"), platform="cpu")
+    cpu, setup = jax.devices("cpu")[0], build_setup(run_of(laws.spec("rope")), platform="cpu")
     draw = functools.partial(step.training_batch, setup, now=jnp.asarray(3))
     batches = [on(device, draw, jax.random.key(seed)) for device in (cpu, gpu)]
     for left, right in zip(*map(jax.tree.leaves, batches), strict=True):

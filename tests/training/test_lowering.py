@@ -40,17 +40,18 @@ def cases():
 SCHEMES = {1: "contiguous", 2: "two_stream", 3: "multimodal"}  # by their axes
 
 
-def run_of(name, **changes):
+def run_of(spec, **changes):
     """A run group of a small decoder with one encoding, and the positions that it reads."""
-    axes = laws.requirements(name).num_axes
+    axes = laws.requirements(spec["name"]).num_axes
     changes |= {"positions": {"name": SCHEMES[axes]}}
     if axes == 3:
         changes |= {"task": {"name": "copy_grid"}, "train__min_length": 2}
-    return tiny.run(laws.spec(name), **changes)
+    return tiny.run(spec, **changes)
 
 
 def setup(name, platform, dtype):
-    return build_setup(run_of(name, model__compute_dtype=dtype), platform=platform)
+    run = run_of(laws.spec(name), model__compute_dtype=dtype)
+    return build_setup(run, platform=platform)
 
 
 def abstract(f, *arguments):
@@ -100,6 +101,46 @@ def test_every_program_is_lowered(name, platform, dtype):
     assert experiment.devices.vmapped
     assert experiment.kernels.value_and_grad is whole_batch.value_and_grad
     for f, *arguments in programs(experiment).values():
+        assert "func.func public @main" in lower(f, platform, *arguments)
+
+
+ROPE = {"name": "rope"}
+SITES = ("A", "B", "C", "D")
+# An option of the model, or of an encoding, that is off elsewhere: an encoding and fields.
+OPTIONS = {
+    "convolutions": (ROPE, {"convolution_sites": SITES, "activation": "swiglu"}),
+    "token_shift": (ROPE, {"token_shift": "both"}),
+    "gate_by_head": (ROPE, {"output_gate": "head"}),
+    "gate_by_element": (ROPE, {"output_gate": "element"}),
+    "learned_sinks": (ROPE, {"learned_sinks": True}),
+    "path": ({"name": "path", "convolution": 3}, {}),
+    "selective_rope": ({"name": "selective_rope", "convolution": 4}, {}),
+    "mrope": ({"name": "mrope", "order": "interleaved", "sections": (2, 1, 1)}, {}),
+    "fox_pro": (
+        {"name": "fox"},
+        {
+            "token_shift": "both",
+            "qk_norm": True,
+            "head_output_norm": True,
+            "output_gate": "element",
+        },
+    ),
+}
+
+
+def option_cases():
+    """In bfloat16, in which each option converts its numbers; one case is in the slow suite."""
+    product = itertools.product(OPTIONS, ("cuda", "tpu"))
+    return [case if case == ("convolutions", "cuda") else full(*case) for case in product]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("option", "platform"), option_cases())
+def test_programs_with_an_option_are_lowered(option, platform):
+    spec, fields = OPTIONS[option]
+    changes = {f"model__{name}": value for name, value in fields.items()}
+    run = run_of(spec, model__compute_dtype="bfloat16", **changes)
+    for f, *arguments in programs(build_setup(run, platform=platform)).values():
         assert "func.func public @main" in lower(f, platform, *arguments)
 
 
