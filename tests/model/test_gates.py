@@ -16,6 +16,7 @@ from pe_lab.runs.errors import UserError
 from tests import models, tiny
 from tests.encodings import laws
 from tests.marks import full_except
+from tests.options import PRO
 
 ALL = (("output_gate", "element"), ("head_output_norm", True), ("learned_sinks", True))
 LAWS = (
@@ -158,8 +159,7 @@ def test_the_other_parameters_are_those_of_the_model_without():
 
 def test_the_pro_block_of_the_forgetting_transformer():
     """FoX, shifts, norms of queries, keys and outputs, and a gate: all parameters get gradients."""
-    pro = (*ALL[:2], ("token_shift", "both"), ("qk_norm", True), ("num_layers", 1))
-    one = laws.Subject((dict(name="fox"),), "decoder", pro)
+    one = laws.Subject((dict(name="fox"),), "decoder", (*PRO.items(), ("num_layers", 1)))
     for law in (
         "gradients_are_finite_and_reach_every_parameter",
         "decoding_equals_the_full_forward",

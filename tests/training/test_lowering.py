@@ -18,6 +18,7 @@ from pe_lab.training.state import initial_state
 from tests import tiny
 from tests.encodings import laws
 from tests.marks import full
+from tests.options import OPTIONS, PRO
 
 PROMPT, ANSWER = 3, 4
 
@@ -104,40 +105,26 @@ def test_every_program_is_lowered(name, platform, dtype):
         assert "func.func public @main" in lower(f, platform, *arguments)
 
 
-ROPE = {"name": "rope"}
-SITES = ("A", "B", "C", "D")
-# An option of the model, or of an encoding, that is off elsewhere: an encoding and fields.
-OPTIONS = {
-    "convolutions": (ROPE, {"convolution_sites": SITES, "activation": "swiglu"}),
-    "token_shift": (ROPE, {"token_shift": "both"}),
-    "gate_by_head": (ROPE, {"output_gate": "head"}),
-    "gate_by_element": (ROPE, {"output_gate": "element"}),
-    "learned_sinks": (ROPE, {"learned_sinks": True}),
+# An encoding with an argument that is off elsewhere, or with fields of the model.
+WITH_OPTIONS = {
+    **{name: ({"name": "rope"}, fields) for name, fields in OPTIONS.items()},
+    "fox_pro": ({"name": "fox"}, PRO),
     "path": ({"name": "path", "convolution": 3}, {}),
     "selective_rope": ({"name": "selective_rope", "convolution": 4}, {}),
     "mrope": ({"name": "mrope", "order": "interleaved", "sections": (2, 1, 1)}, {}),
-    "fox_pro": (
-        {"name": "fox"},
-        {
-            "token_shift": "both",
-            "qk_norm": True,
-            "head_output_norm": True,
-            "output_gate": "element",
-        },
-    ),
 }
 
 
 def option_cases():
     """In bfloat16, in which each option converts its numbers; one case is in the slow suite."""
-    product = itertools.product(OPTIONS, ("cuda", "tpu"))
+    product = itertools.product(WITH_OPTIONS, ("cuda", "tpu"))
     return [case if case == ("convolutions", "cuda") else full(*case) for case in product]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("option", "platform"), option_cases())
 def test_programs_with_an_option_are_lowered(option, platform):
-    spec, fields = OPTIONS[option]
+    spec, fields = WITH_OPTIONS[option]
     changes = {f"model__{name}": value for name, value in fields.items()}
     run = run_of(spec, model__compute_dtype="bfloat16", **changes)
     for f, *arguments in programs(build_setup(run, platform=platform)).values():
