@@ -12,6 +12,8 @@ src/analyzers/attention_kl_analyzer.py).
 Differs in the pairs: that code takes heads i < j, so it never compares the same head of two runs;
 here every head of one run meets every head of the other. The divergence is in bits, from 0 to 1,
 and its mean is over the queries that predict the answer; there it is in nats and over all queries.
+
+The learned sink of a head is one more key, which has no weight in a run without learned sinks.
 """
 
 import functools
@@ -21,7 +23,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PyTree
 
-from pe_lab.inspection.trained.activations import Activations, record_activations
+from pe_lab.inspection.trained.activations import (
+    Activations,
+    AttentionActivations,
+    record_activations,
+)
 from pe_lab.inspection.trained.examples import BatchSize, Scalar, draw
 from pe_lab.inspection.trained.loaded_model import LoadedModel
 from pe_lab.model.streams import answering_stack
@@ -121,27 +127,28 @@ def _sums(
             queries = jnp.pad(examples.streams[name].mask, ((0, 0), (sink, 0))) & counted
         sums[name] = []
         for layer, other_layer in zip(layers, of_other.attention[name], strict=True):
-            assert layer.weights is not None
-            assert other_layer.weights is not None
-            sums[name].append(_sum(layer.weights, other_layer.weights, queries))
+            p, attends = _distributions(setup, layer)
+            q, other_attends = _distributions(other_setup, other_layer)
+            # Queries that count and attend in both heads.
+            both = attends[:, :, None] & other_attends[:, None] & queries[:, None, None]
+            summed = jnp.where(both, divergence(p, q), 0).sum(axis=(0, 3))
+            sums[name].append((summed, both.sum(axis=(0, 3)).astype(jnp.float32)))
     return sums
 
 
-def _sum(
-    w: Float[Array, "b h l s"], other: Float[Array, "b g l s"], counted: Bool[Array, "b l"]
-) -> tuple[Float[Array, "h g"], Float[Array, "h g"]]:
-    """The sum over queries that count and attend in both heads, and their number."""
-    (p, attends), (q, other_attends) = _normalized(w), _normalized(other)
-    both = attends[:, :, None] & other_attends[:, None] & counted[:, None, None]
-    summed = jnp.where(both, divergence(p, q), 0).sum(axis=(0, 3))
-    return summed, both.sum(axis=(0, 3)).astype(jnp.float32)
-
-
-def _normalized(w: Float[Array, "b h l s"]) -> tuple[Array, Bool[Array, "b h l"]]:
-    """Rows that sum to 1, and whether a row has a weight at all."""
-    total = w.sum(axis=-1)
+def _distributions(
+    setup: Setup, layer: AttentionActivations
+) -> tuple[Float[Array, "b h l t"], Bool[Array, "b h l"]]:
+    """Rows over keys and the learned sink that sum to 1, and whether a row has a weight at all."""
+    w = layer.weights
+    assert w is not None
+    sink = jnp.zeros(w.shape[:3])
+    if setup.run.model.learned_sinks:
+        sink = jnp.maximum(1 - w.sum(axis=-1), 0)  # a sum of rounded weights may be above 1
+    rows = jnp.concatenate([w, sink[..., None]], axis=-1)
+    total = rows.sum(axis=-1)
     attends = total > 0
-    return w / jnp.where(attends, total, 1)[..., None], attends
+    return rows / jnp.where(attends, total, 1)[..., None], attends
 
 
 def _check(setup: Setup, other: Setup) -> None:

@@ -1,6 +1,8 @@
 """Statistics of attention weights: their spread, their distance, and their mass on one key.
 
-The key is the token of the prompt that the task aligns with a token of the answer.
+The key is the token of the prompt that the task aligns with a token of the answer. In a model with
+learned sinks, the mass on the sink is a statistic of its own, and the others read the rest of the
+weights.
 """
 
 import dataclasses
@@ -24,12 +26,14 @@ class AttentionSums:
       distance: in tokens, between a query and the keys; meaningless between two streams.
       aligned: weight of the aligned key, if it is visible.
       by_chance: the same for uniform attention, 1 / n.
+      sink_share: weight of the learned sink; no query counts in a model without it.
     """
 
     entropy: Float[Array | np.ndarray, "2 h"]
     distance: Float[Array | np.ndarray, "2 h"]
     aligned: Float[Array | np.ndarray, "2 h"]
     by_chance: Float[Array | np.ndarray, "2 h"]
+    sink_share: Float[Array | np.ndarray, "2 h"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +44,7 @@ class AttentionMeans:
     distance: list[float | None]
     aligned: list[float | None]
     by_chance: list[float | None]
+    sink_share: list[float | None]
 
 
 def sums(
@@ -47,12 +52,15 @@ def sums(
     mask: Bool[Array, "_ _ l s"],
     counted: Bool[Array, "b l"],
     aligned: Bool[Array, "b l s"],
+    *,
+    learned_sinks: bool = False,
 ) -> AttentionSums:
     """Sums over queries; rows of weights are normalized to 1 and empty rows do not count.
 
     Args:
       counted: the queries that count.
       aligned: at most one key of each query.
+      learned_sinks: what is missing in a sum of weights, up to 1, is the weight of the sink.
     """
     mask = jnp.broadcast_to(mask, w.shape)
     total = w.sum(axis=-1, keepdims=True)
@@ -79,11 +87,16 @@ def sums(
 
     mean_distance = (p * distance[None, None]).sum(axis=-1)
     weight_of_aligned = (p * aligned_of_heads).sum(axis=-1)
+    # A sum of rounded weights may be above 1.
+    weight_of_sink = jnp.maximum(1 - total[..., 0], 0)
+    # The sink may have all of the weight, so queries that give a token none count too.
+    has_sink = counted[:, None] & (n > 0) & learned_sinks
     return AttentionSums(
         entropy=sum_and_count(entropy, attends & (n > 1)),
         distance=sum_and_count(mean_distance, attends),
         aligned=sum_and_count(weight_of_aligned, has_aligned),
         by_chance=sum_and_count(1 / jnp.maximum(n, 1), has_aligned),
+        sink_share=sum_and_count(weight_of_sink, has_sink),
     )
 
 
@@ -93,6 +106,7 @@ def means(sums: AttentionSums) -> AttentionMeans:
         distance=_mean(sums.distance),
         aligned=_mean(sums.aligned),
         by_chance=_mean(sums.by_chance),
+        sink_share=_mean(sums.sink_share),
     )
 
 

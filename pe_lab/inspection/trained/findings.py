@@ -60,6 +60,7 @@ class HeadAttention:
     distance: float | None
     aligned: float | None
     by_chance: float | None
+    sink_share: float | None
 
 
 @dataclasses.dataclass(frozen=True)

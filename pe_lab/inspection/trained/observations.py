@@ -123,7 +123,13 @@ def observe_batch(
             keys = aligned
             if not reads_prompt:
                 keys = jnp.zeros((sizes.size, *layer.weights.shape[2:]), bool)
-            of_layer = attention_statistics.sums(layer.weights, layer.mask, queries, keys)
+            of_layer = attention_statistics.sums(
+                layer.weights,
+                layer.mask,
+                queries,
+                keys,
+                learned_sinks=setup.run.model.learned_sinks,
+            )
             sums[name].append(of_layer)
 
     q, k, masks, first_masks = {}, {}, {}, {}

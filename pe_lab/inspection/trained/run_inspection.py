@@ -222,6 +222,7 @@ def _attention(state: State, observations: Observations) -> list[HeadAttention]:
                     distance=None if name == "cross" else means.distance[head],
                     aligned=means.aligned[head],
                     by_chance=means.by_chance[head],
+                    sink_share=means.sink_share[head],
                 )
                 rows.append(row)
     return rows

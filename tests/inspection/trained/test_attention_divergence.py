@@ -48,6 +48,20 @@ def test_runs_are_compared_by_layer_and_pair_of_heads(models):
     np.testing.assert_allclose(found, swapped.T, atol=1e-6)
 
 
+def test_a_learned_sink_is_a_key_that_a_run_without_sinks_does_not_attend_to(models):
+    """A sink with all of the weight has no key in common with tokens; one with none adds no bit."""
+    rope, _ = models
+    changes = dict(model__num_layers=1, evaluate__num_examples=10, model__learned_sinks=True)
+    run = finished("rope", **changes)
+    run.params["decoder"]["blocks"][0]["attention"]["sinks"] = jnp.asarray([100.0, -100.0])
+    with_sinks = LoadedModel(run, (3,))
+    (found,) = compare(with_sinks, rope, 3)["decoder"]
+    (same,) = compare(rope, rope, 3)["decoder"]
+    np.testing.assert_allclose(found, [[1, 1], same[1]], atol=1e-5)
+    (among_sinks,) = compare(with_sinks, with_sinks, 3)["decoder"]
+    np.testing.assert_allclose(among_sinks, [[0, 1], [1, 0]], atol=1e-5)
+
+
 def test_runs_of_another_form_are_refused(models):
     other = LoadedModel(finished("rope", task__num_symbols=7, model__num_layers=1), (3,))
     with pytest.raises(UserError, match=r"cannot be compared: they have different tasks"):

@@ -15,10 +15,14 @@ CAUSAL = jnp.tril(jnp.ones((L, L), bool))[None, None]
 ALIGNED = jnp.eye(L, dtype=bool)[None]
 
 
-def numbers(w, counted=(True,) * L, aligned=ALIGNED, mask=CAUSAL):
+def numbers(w, counted=(True,) * L, aligned=ALIGNED, mask=CAUSAL, learned_sinks=False):
     found = attention_statistics.means(
         attention_statistics.sums(
-            jnp.asarray(w, jnp.float32)[None, None], mask, jnp.asarray([counted]), aligned
+            jnp.asarray(w, jnp.float32)[None, None],
+            mask,
+            jnp.asarray([counted]),
+            aligned,
+            learned_sinks=learned_sinks,
         )
     )
     return {name: values[0] for name, values in dataclasses.asdict(found).items()}
@@ -65,6 +69,44 @@ def test_rows_are_read_as_they_sum_to_one_and_empty_ones_are_left_out():
         counted=(False, True, False, False),
     )
     assert whole == pytest.approx(part)
+
+
+def test_what_is_missing_in_a_sum_is_the_share_of_a_learned_sink():
+    """Shares 0, 0.8 and 1 of the queries that count; the other numbers read the rest."""
+    w = [[1, 0, 0, 0], [0.1, 0.1, 0, 0], [0, 0, 0, 0], [0.25, 0, 0, 0]]
+    counted = (True, True, True, False)
+    found = numbers(w, counted, learned_sinks=True)
+    assert found.pop("sink_share") == pytest.approx((0 + 0.8 + 1) / 3)
+    without = numbers(w, counted)
+    assert without.pop("sink_share") is None
+    assert found == without
+
+
+def test_a_query_that_sees_no_key_has_no_share_of_a_sink():
+    first_alone = CAUSAL & (jnp.arange(L) == 0)[None, None, :, None]
+    w = np.diag([0.5, 0, 0, 0])
+    assert numbers(w, mask=first_alone, learned_sinks=True)["sink_share"] == 0.5
+
+
+@pytest.mark.parametrize("layout", ["decoder", "encoder", "encoder_decoder"])
+def test_a_model_reports_the_share_of_its_learned_sinks(layout):
+    """A sink far above the logits has all of the weight, and one far below them has none."""
+    run = finished("rope", layout__name=layout, model__num_layers=1, model__learned_sinks=True)
+    for stack in run.params.values():
+        for block in stack.get("blocks", {}).values():
+            for name in {"attention", "cross"} & set(block):
+                block[name]["sinks"] = jnp.asarray([100.0, -100.0])
+    attention = LoadedModel(run, [3]).observe(3).attention
+    assert (
+        set(attention)
+        == {
+            "decoder": {"decoder"},
+            "encoder": {"encoder"},
+            "encoder_decoder": {"encoder", "decoder", "cross"},
+        }[layout]
+    )
+    for (layer,) in attention.values():
+        assert layer.sink_share == pytest.approx([1, 0], abs=1e-6)
 
 
 @pytest.mark.parametrize(

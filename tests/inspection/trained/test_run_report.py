@@ -6,7 +6,12 @@ from matplotlib import pyplot
 from pe_lab.inspection.trained import run_inspection, run_report
 from pe_lab.inspection.trained.findings import AFTER, BEFORE
 from pe_lab.inspection.trained.four_terms import TERMS
-from pe_lab.inspection.trained.sections import attention_maps, knock_out_section, training_course
+from pe_lab.inspection.trained.sections import (
+    attention_maps,
+    heads,
+    knock_out_section,
+    training_course,
+)
 from pe_lab.results.plots.drawing import SUFFIXES
 from tests.inspection.trained.untrained_run import finished
 
@@ -131,6 +136,31 @@ def test_two_encodings_of_one_name_on_a_layer_have_a_row_and_a_map_each():
     labels = [axis.get_ylabel() for axis in figure.axes if axis.get_ylabel().endswith("layer")]
     pyplot.close(figure)
     assert labels == [f"{few} in decoder\nlayer", f"{many} in decoder\nlayer"]
+
+
+def test_the_weight_on_learned_sinks_is_shown_where_a_model_has_them(findings):
+    """A sink and three tokens of the same logit, 0."""
+    trained = finished(
+        {"name": "sliding_window", "size": 3},
+        model__num_layers=1,
+        model__learned_sinks=True,
+        evaluate__num_examples=4,
+    )
+    for matrix in ("query", "key"):
+        attention = trained.params["decoder"]["blocks"][0]["attention"]
+        attention[matrix]["kernel"] *= 0
+    with_sinks = run_inspection.inspect_run(trained, (2, 3))
+    section = heads.section(with_sinks)
+    assert "*Weight on the learned sink*" in section.reading
+    header, _, *body = section.table.splitlines()
+    assert header.endswith("| distance | weight on the learned sink |")
+    shares = [line.split("|")[-2].strip() for line in body if AFTER in line]
+    assert shares == ["0.25"] * 4  # of two lengths and two heads
+    figure = heads.figure(with_sinks)
+    labels = [axis.get_ylabel() for axis in figure.axes]
+    pyplot.close(figure)
+    assert labels[-1] == "weight on the\nlearned sink"
+    assert "sink" not in heads.section(findings).markdown()
 
 
 def test_a_map_has_what_its_own_layer_can_see():

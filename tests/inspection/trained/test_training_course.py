@@ -119,7 +119,7 @@ def test_where_nothing_was_kept_the_page_says_how_to_keep_it(findings):
     assert "## Through training" not in page
 
 
-def course_of(num_heads, num_layers=2, solved_at=10, entropy=None):
+def course_of(num_heads, num_layers=2, solved_at=10, entropy=None, sink_share=None):
     """Shares of each layer from 0.1, 0.2, 0.3, 0.4 to the reverse, and a number for each head."""
     shares = {0: (0.1, 0.2, 0.3, 0.4), 10: (0.4, 0.3, 0.2, 0.1)}
     terms, attention = [], []
@@ -129,7 +129,14 @@ def course_of(num_heads, num_layers=2, solved_at=10, entropy=None):
         place = (State(DURING, step, 8), "decoder", layer, head)
         terms.append(HeadTerms(*place, *shares[step], together=None, nearness=None))
         attention.append(
-            HeadAttention(*place, entropy=entropy, distance=None, aligned=head / 100, by_chance=0.5)
+            HeadAttention(
+                *place,
+                entropy=entropy,
+                distance=None,
+                aligned=head / 100,
+                by_chance=0.5,
+                sink_share=sink_share,
+            )
         )
     curve = [ValidationPoint(0, {8: 0.0, 16: 0.0}), ValidationPoint(10, {8: 1.0, 16: 0.25})]
     return TrainingCourse(terms, attention, [], curve, 0.99, solved_at)
@@ -203,6 +210,19 @@ def test_the_legend_names_everything_once_and_areas_as_they_lie(drawn):
         ["head 1", "head 2", "uniform attention"],
         ["length 8", "length 16", "first solved"],
     )
+
+
+def test_the_weight_on_learned_sinks_is_drawn_and_listed_where_it_is_known(drawn):
+    axes = drawn(2, sink_share=0.25)
+    assert [axis.get_ylabel() for axis in axes[1:3, 0]] == [
+        "weight on the\nnamed token",
+        "weight on the\nlearned sink",
+    ]
+    np.testing.assert_array_equal(line(axes[2, 1], "head 2"), [[0, 10], [0.25, 0.25]])
+    assert "learned sink" not in training_course._table(course_of(2))
+    header, _, first, *_ = training_course._table(course_of(2, sink_share=0.25)).splitlines()
+    assert header.endswith("| uniform attention | weight on the learned sink |")
+    assert [cell.strip() for cell in first.split("|")[-3:-1]] == ["0.50", "0.25"]
 
 
 def test_of_more_heads_than_there_are_colours_the_mean_is_drawn(drawn):

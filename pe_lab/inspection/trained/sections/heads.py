@@ -1,6 +1,7 @@
 """Means of each head's attention: its spread, its mass on the named token, and its distance."""
 
 import functools
+from collections.abc import Iterable
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -24,10 +25,17 @@ _LABELS = {
     "entropy": "entropy / log n",
     "aligned": "weight on the\nnamed token",
     "distance": "mean distance\n(tokens)",
+    "sink_share": "weight on the\nlearned sink",
 }
 
 
 def section(findings: Findings) -> Section:
+    reading_of_sinks = ""
+    if has_learned_sinks(findings.attention):
+        reading_of_sinks = (
+            " *Weight on the learned sink* is the attention to no token. The other numbers are of "
+            "the weights on tokens, scaled to a sum of 1."
+        )
     return Section(
         title="Heads by length",
         measured=(
@@ -42,7 +50,7 @@ def section(findings: Findings) -> Section:
             "next; the dotted line is uniform attention. It is missing for tasks that name no such "
             "token. *Mean distance* is the distance between query and keys. The dashed line is the "
             "training length. If a head loses the named token beyond it, longer examples may fail "
-            "there."
+            f"there.{reading_of_sinks}"
         ),
         this_run=_this_run(findings),
         limits=(
@@ -53,6 +61,11 @@ def section(findings: Findings) -> Section:
         pictures={"trained_heads": functools.partial(figure, findings)},
         table=_table(findings),
     )
+
+
+def has_learned_sinks(rows: Iterable[HeadAttention]) -> bool:
+    """Whether the weight on a learned sink is known in a row."""
+    return any(row.sink_share is not None for row in rows)
 
 
 def _this_run(findings: Findings) -> str:
@@ -83,7 +96,7 @@ def figure(findings: Findings) -> Figure:
     after = [row for row in findings.attention if row.state.when == AFTER]
     keys = []
     for key in _LABELS:
-        # A task may name no token, and two streams have no distance.
+        # A task may name no token, two streams have no distance, and a model may have no sinks.
         if any(getattr(row, key) is not None for row in after):
             keys.append(key)
     layers = by_layer(after)
@@ -154,9 +167,14 @@ def _table(findings: Findings) -> str:
         "uniform attention",
         "distance",
     ]
+    with_sinks = has_learned_sinks(findings.attention)
+    if with_sinks:
+        header.append("weight on the learned sink")
     body = []
     for row in findings.attention:
-        values = (row.entropy, row.aligned, row.by_chance, row.distance)
+        values = [row.entropy, row.aligned, row.by_chance, row.distance]
+        if with_sinks:
+            values.append(row.sink_share)
         place = [*state_cells(row.state), layer_name(row), str(row.head)]
         body.append([*place, *map(number, values)])
     return table(header, body)

@@ -16,6 +16,7 @@ from pe_lab.inspection.trained.findings import (
     ValidationPoint,
 )
 from pe_lab.inspection.trained.four_terms import TERMS
+from pe_lab.inspection.trained.sections.heads import has_learned_sinks
 from pe_lab.inspection.trained.sections.input_section import number_cells
 from pe_lab.inspection.trained.sections.logit_shares import term_cells
 from pe_lab.inspection.trained.sections.section import (
@@ -42,6 +43,7 @@ NOT_KEPT = (
 _HEAD_LABELS = {
     "aligned": "weight on the\nnamed token",
     "entropy": "entropy / log n",
+    "sink_share": "weight on the\nlearned sink",
 }
 _CHANCE = ("0.4", ":")  # color and line style
 _LEGEND_WIDTH = 1.9  # inches
@@ -124,7 +126,7 @@ def figure(course: TrainingCourse, trained_length: int) -> Figure:
     attention_of = by_layer(course.attention)
     keys = []
     for key in _HEAD_LABELS:
-        # A task may name no token.
+        # A task may name no token, and a model may have no sinks.
         if any(getattr(row, key) is not None for row in course.attention):
             keys.append(key)
     ratios = [2.0, *[1.0] * len(keys), 1.0]
@@ -283,12 +285,16 @@ def _table(course: TrainingCourse) -> str:
         term_rows, attention_rows = groups.setdefault(key, ([], []))
         term_rows.append(terms)
         attention_rows.append(attention)
+    columns = {
+        "entropy": "entropy / log n",
+        "aligned": "weight on the named token",
+        "by_chance": "uniform attention",
+    }
+    if has_learned_sinks(course.attention):
+        columns["sink_share"] = "weight on the learned sink"
     body = []
     for key, (term_rows, attention_rows) in groups.items():
-        entropy = number(mean(row.entropy for row in attention_rows))
-        aligned = number(mean(row.aligned for row in attention_rows))
-        by_chance = number(mean(row.by_chance for row in attention_rows))
-        body.append([*key, *term_cells(term_rows), entropy, aligned, by_chance])
+        means = [mean(getattr(row, name) for row in attention_rows) for name in columns]
+        body.append([*key, *term_cells(term_rows), *map(number, means)])
     shares = [*TERM_NAMES.values(), "together", "nearness"]
-    attention_names = ["entropy / log n", "weight on the named token", "uniform attention"]
-    return table(["step", "layer", *shares, *attention_names], body)
+    return table(["step", "layer", *shares, *columns.values()], body)
