@@ -111,6 +111,22 @@ def test_one_axis_for_each_head_is_rope_with_axis_and_heads():
         np.testing.assert_allclose(found[:, :, axis : axis + 1], expected, atol=1e-6)
 
 
+def test_one_axis_for_each_head_agrees_with_the_golden_values_of_multimodal_ropes():
+    """MHRoPE with two heads for time, three for height and three for width."""
+    given, expected = (reference.entry("mhrope_golden")[part] for part in ("inputs", "value"))
+    rope = RoPE(head_dim=128, base=5e6, layout="half")
+    x = jnp.zeros((1, 3, 8, 128)).at[..., :64].set(1)  # (1, 0) rotates to its cosine and sine
+    rotated = np.full((8, 3, 128), np.nan)
+    for axis, heads_of_axis in enumerate(given["heads"]):
+        on_axis = codes.tokens(given["positions"]).on_axis(axis)
+        new_q, _ = rope.transform_qk(x, x, on_axis, on_axis)
+        new_q = np.asarray(new_q)[0]
+        rotated[heads_of_axis] = np.swapaxes(new_q, 0, 1)[heads_of_axis]
+    pairs = np.asarray(given["pairs"])
+    reference.assert_agrees(rotated[..., pairs], "mhrope_golden", expected["cos"])
+    reference.assert_agrees(rotated[..., pairs + 64], "mhrope_golden", expected["sin"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
