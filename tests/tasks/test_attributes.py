@@ -194,6 +194,7 @@ ARGUMENTS = [
     dict(name="flip_flop", p_ignore=0.3),
     dict(name="in_context_recall", noise=0.3),
     dict(name="in_context_recall", longest_key=2, longest_value=2, num_keys=4),
+    dict(name="in_context_recall", longest_value=3, max_questions=1),
 ]
 # Tasks whose own test files compute their attributes.
 OWN = (

@@ -126,6 +126,21 @@ def test_the_attribute_is_the_largest_number_of_hops():
     assert task.attributes["most_hops"].largest(task, 6) == 4
 
 
+def test_with_one_question_the_attribute_separates_the_hops():
+    """1000 examples: 250 of each number of hops are expected, standard deviation 14.
+
+    With 10 questions, 1 - (3/4)^10 of them have the most hops: 944, standard deviation 7.
+    """
+    hops = {}
+    for questions in (1, 10):
+        task = MultiHop(max_questions=questions)
+        examples = drawn(task, 12)
+        values = jax.vmap(lambda e, t=task: t.attributes["most_hops"].value(t, e))(examples)
+        hops[questions] = np.bincount(values, minlength=5)[1:]
+    np.testing.assert_allclose(hops[1], 250, atol=65)
+    assert abs(hops[10][3] - 944) < 35
+
+
 @pytest.mark.slow
 def test_the_chance_level_of_a_token_is_one_word():
     """8 words of 8 symbols, 1000 examples of 8 answers: 1/8, standard deviation 0.004."""
