@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.build import markdown
+from pe_lab.runs import plugins
 
 FOLDER = Path("results/published/encoding_costs")
 COSTS = FOLDER / "costs.json"
@@ -49,6 +50,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "load": loads(every),
         "closer_load": loads(closer),
         "seconds": [f"{figure['seconds_per_step']:.3f}" for figure in every["nope"]],
+        "not_measured": ", ".join(not_measured(every)),
         "megabytes": [f"{figure['temporary_bytes'] / 1e6:.0f}" for figure in every["nope"]],
         "ratio": lambda name, i: f"{closer[name][i]['times_first']:.2f}",
         "own_milliseconds": lambda name: f"{_by_place(profile[name][0])['own hooks']:.1f}",
@@ -75,6 +77,11 @@ def figures(record: Path) -> Figures:
         name = re.split(r"\W", figure["label"])[0]
         by_name.setdefault(name, []).append(figure)
     return by_name
+
+
+def not_measured(by_name: Figures) -> list[str]:
+    """Return the encodings without figures, as code."""
+    return [f"`{name}`" for name in plugins.names("encodings") if name not in by_name]
 
 
 def loads(by_name: Figures) -> list[str]:
