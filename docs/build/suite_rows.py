@@ -90,7 +90,7 @@ def _plain_files(root: Path, published: Path) -> dict[str, bytes]:
     """Return the files of a study that are not its records."""
     contents = {"study.json": (published / "study.json").read_bytes()}
     if published == root / PUBLISHED:
-        contents[suite_tables.COST] = (json.dumps(_costs(root), indent=1) + "\n").encode()
+        contents[suite_tables.COST] = _costs(root).encode()
     elif (published / suite_tables.COST).exists():
         contents[suite_tables.COST] = (published / suite_tables.COST).read_bytes()
     return contents
@@ -117,10 +117,8 @@ def _shortened(record: records.Record) -> JsonObject:
     return {**shortened, "digest": records.digest(shortened)}
 
 
-def _costs(root: Path) -> list[JsonObject]:
-    """Return the time of a step relative to nope, of each encoding once."""
-    times: dict[str, float] = {}
-    for figure in json.loads((root / costs.COSTS).read_text(encoding="utf-8")):
-        # The first figure of an encoding is for the shorter context.
-        times.setdefault(figure["label"], figure["times_first"])
-    return [{"label": label, "times_first": time} for label, time in times.items()]
+def _costs(root: Path) -> str:
+    """Return the content of the file of step times: relative to nope, each encoding once."""
+    times = suite_tables.step_times([root / costs.COSTS])
+    figures = [{"label": label, "times_first": time} for label, time in times.items()]
+    return json.dumps(figures, indent=1) + "\n"
