@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from docs.build import commits, pages, tasks, templates
+from docs.build import commits, pages, tasks
 from pe_lab.results import frame, tables
 from pe_lab.runs import config, records, study_files, validation
 from pe_lab.runs.run import from_record
 from pe_lab.sweeps import study, tuning
+from tests.docs.typed_numbers import typed_numbers
 from tests.marks import full_except
 
 ROOT = Path(__file__).parents[1]
@@ -102,11 +103,11 @@ def test_every_number_of_a_readme_is_looked_up_in_the_records(folder):
     """The declared center of a variant, a named seed, a count or a setting: see
     docs/build/numbers.py.
     """
-    assert templates.typed_numbers((folder / "README.md.jinja").read_text()) == []
+    assert typed_numbers((folder / "README.md.jinja").read_text()) == []
 
 
 def test_every_number_of_the_front_page_is_looked_up_in_the_records():
-    assert templates.typed_numbers((ROOT / pages.FRONT_TEMPLATE).read_text()) == []
+    assert typed_numbers((ROOT / pages.FRONT_TEMPLATE).read_text()) == []
 
 
 def test_what_the_quickstart_promises_to_learn_is_learned():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from docs.build import templates
+from tests.docs.typed_numbers import typed_numbers
 
 
 @pytest.mark.parametrize(
@@ -16,9 +16,7 @@ from docs.build import templates
     ],
 )
 def test_a_typed_number_is_named_with_its_line(line, number):
-    assert templates.typed_numbers(f"# Title\n{line}\n") == [
-        f"line 2: {number} is typed, not looked up"
-    ]
+    assert typed_numbers(f"# Title\n{line}\n") == [f"line 2: {number} is typed, not looked up"]
 
 
 @pytest.mark.parametrize(
@@ -34,4 +32,4 @@ def test_a_typed_number_is_named_with_its_line(line, number):
     ],
 )
 def test_lookups_code_links_and_names_may_have_digits(line):
-    assert templates.typed_numbers(line) == []
+    assert typed_numbers(line) == []
