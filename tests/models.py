@@ -10,8 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
+from jaxtyping import Array, Bool, Float, Int
 
 from pe_lab.kernels import REFERENCE, Kernels
+from pe_lab.model.cache import Cache
+from pe_lab.model.decode import extend
 from pe_lab.model.streams import Stream, answering_stack
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import plugin_specs
@@ -110,6 +113,28 @@ def _run(graph, params, streams, **how):
 def run(model: Transformer, *streams: Stream | None, **how: Any) -> np.ndarray:
     """Its logits, compiled; what is patched into a class is seen by its first run alone."""
     return np.asarray(_run(*nnx.split(model), by_stack(model, *streams), **how))
+
+
+def decode(
+    model: Transformer,
+    cache: Cache,
+    tokens: Int[Array, "b l"],
+    mask: Bool[Array, "b l"],
+) -> Float[Array, "b l v"]:
+    """Logits after given tokens, computed one token at a time as generation does."""
+
+    def step(
+        cache: Cache,
+        token_and_mask: tuple[Int[Array, "b"], Bool[Array, "b"]],
+    ) -> tuple[Cache, Float[Array, "b v"]]:
+        token, is_token = token_and_mask
+        tokens = token[:, None]  # L = 1
+        mask = is_token[:, None]
+        logits, cache = extend(model, cache, tokens, mask)
+        return cache, logits[:, 0]
+
+    _, logits = jax.lax.scan(step, cache, (tokens.T, mask.T))
+    return jnp.moveaxis(logits, 0, 1)
 
 
 class DifferenceError(AssertionError):

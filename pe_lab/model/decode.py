@@ -120,28 +120,6 @@ def _extend(
     return model.logits(x), cache
 
 
-def decode(
-    model: Transformer,
-    cache: Cache,
-    tokens: Int[Array, "b l"],
-    mask: Bool[Array, "b l"],
-) -> tuple[Float[Array, "b l v"], Cache]:
-    """Logits after given tokens, computed one token at a time as generation does."""
-
-    def step(
-        cache: Cache,
-        token_and_mask: tuple[Int[Array, "b"], Bool[Array, "b"]],
-    ) -> tuple[Cache, Float[Array, "b v"]]:
-        token, is_token = token_and_mask
-        tokens = token[:, None]  # L = 1
-        mask = is_token[:, None]
-        logits, cache = extend(model, cache, tokens, mask)
-        return cache, logits[:, 0]
-
-    cache, logits = jax.lax.scan(step, cache, (tokens.T, mask.T))
-    return jnp.moveaxis(logits, 0, 1), cache
-
-
 def generate(
     model: Transformer,
     prompt: Int[Array, "b p"],

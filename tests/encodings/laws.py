@@ -18,7 +18,7 @@ from flax import nnx
 from pe_lab import kernels
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
-from pe_lab.model.decode import decode, extend, start
+from pe_lab.model.decode import extend, start
 from pe_lab.model.sites import is_encoding
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
@@ -229,7 +229,7 @@ class Subject:
             model = nnx.merge(nnx.graphdef(self.start), params)
             empty = start(model, (self.on_axes(UNEVEN),), BATCH, source)
             prefill, cache = extend(model, empty, tokens[:, :4], models.prefix(prompts, 4))
-            return prefill, decode(model, cache, rest, models.prefix(answers, 3))[0]
+            return prefill, models.decode(model, cache, rest, models.prefix(answers, 3))
 
         prefill, stepped = map(np.asarray, jax.jit(cached)(self.params, source))
         whole, prompt = (np.asarray(models.prefix(n, LENGTH)) for n in (prompts + answers, prompts))

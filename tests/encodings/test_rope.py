@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.rope import RoPE
-from pe_lab.model.decode import decode, extend, start
+from pe_lab.model.decode import extend, start
 from tests import models, reference
 from tests.encodings import codes
 from tests.marks import full
@@ -517,7 +517,8 @@ def decoded(num_layers, arguments):
     _, cache = extend(
         model, start(model, (jnp.arange(7)[None, None],), 2), tokens[:, :2], jnp.ones((2, 2), bool)
     )
-    return tokens, model, np.asarray(decode(model, cache, tokens[:, 2:], jnp.ones((2, 5), bool))[0])
+    logits = models.decode(model, cache, tokens[:, 2:], jnp.ones((2, 5), bool))
+    return tokens, model, np.asarray(logits)
 
 
 @pytest.mark.full

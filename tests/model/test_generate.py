@@ -7,7 +7,7 @@ import optax
 import pytest
 from flax import nnx
 
-from pe_lab.model.decode import _generate, decode, extend, generate, start
+from pe_lab.model.decode import _generate, extend, generate, start
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
@@ -227,9 +227,8 @@ def test_two_thousand_tokens_from_a_cache_are_the_full_forward():
     @jax.jit
     def both(params):
         model = nnx.merge(graph, params)
-        return model({"decoder": read}), decode(
-            model, start(model, read.positions, 1), read.tokens, read.mask
-        )[0]
+        cache = start(model, read.positions, 1)
+        return model({"decoder": read}), models.decode(model, cache, read.tokens, read.mask)
 
     full, stepped = both(params)
     assert np.abs(full).max() > 1

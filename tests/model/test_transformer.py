@@ -11,7 +11,7 @@ from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.kernels import REFERENCE, choose
 from pe_lab.model import gates
-from pe_lab.model.decode import decode, start
+from pe_lab.model.decode import start
 from pe_lab.model.flops import forward_flops
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs.errors import UserError
@@ -399,7 +399,7 @@ def test_decoding_in_bfloat16_is_the_full_forward_in_bfloat16():
     model = build("sinusoidal", "rope", "t5_bias", compute_dtype="bfloat16")
     read = reads()
     stepped = jax.jit(
-        lambda: decode(model, start(model, read.positions, 2), read.tokens, read.mask)[0]
+        lambda: models.decode(model, start(model, read.positions, 2), read.tokens, read.mask)
     )()
     full = logits(model)
     assert stepped.dtype == jnp.float32

@@ -20,7 +20,7 @@ from pe_lab.training.checks import out_of_reach
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.state import initial_state
 from pe_lab.training.warm_start import overridden
-from tests import tiny
+from tests import models, tiny
 
 CONTIGUOUS = dict(name="contiguous")
 RANDOMIZED = dict(name="randomized", maximum=64)
@@ -142,9 +142,7 @@ def test_decoding_equals_the_full_forward_pass_with_two_schemes_and_subsets_of_h
     def forward_and_decoded(params, stream):
         model = setup.model(params)
         cache = decode.start(model, stream.positions, len(stream.tokens))
-        return model({"decoder": stream}), decode.decode(model, cache, stream.tokens, stream.mask)[
-            0
-        ]
+        return model({"decoder": stream}), models.decode(model, cache, stream.tokens, stream.mask)
 
     whole, logits = forward_and_decoded(setup.initial_params(1), stream)
     valid = np.asarray(stream.mask)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.model.decode import decode, extend, start
+from pe_lab.model.decode import extend, start
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.training import leaks, reach, step
@@ -114,7 +114,7 @@ def test_decoding_from_a_cache_equals_the_full_forward_on_two_axes():
     prefill, cache = extend(
         model, start(model, (positions,), 2), tokens[:, :3], jnp.ones((2, 3), bool)
     )
-    rest = decode(model, cache, tokens[:, 3:], jnp.ones((2, 3), bool))[0]
+    rest = models.decode(model, cache, tokens[:, 3:], jnp.ones((2, 3), bool))
     models.assert_close(full, np.concatenate([prefill, rest], axis=1))
 
 
