@@ -291,7 +291,9 @@ def test_every_figure_of_the_literature_names_one_variant_and_a_tested_length(na
     """An empty cell next to a figure means that a run is missing, not that the config is wrong."""
     labels_of = {}
     for entry in expanded(name, **form).entries:
-        labels = tuple(text for axis, text in entry.labels.items() if axis not in study.SEEDS)
+        labels = tuple(
+            text for axis, text in entry.labels.items() if axis not in analysis_spec.SEED_AXES
+        )
         labels_of[labels] = entry.run.evaluate.lengths
     literatures = read_analysis_spec.from_dict(module(name).analysis(**form)).literature
     assert literatures

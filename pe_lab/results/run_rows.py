@@ -14,7 +14,7 @@ from pe_lab.results import statistics
 from pe_lab.results.columns import Codes, Columns
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.runs import first_steps, record_rows
-from pe_lab.runs.analysis_spec import Extrapolation
+from pe_lab.runs.analysis_spec import SEED_AXES, Extrapolation
 from pe_lab.runs.first_steps import FirstStep
 from pe_lab.runs.labels import label
 from pe_lab.runs.record_schema import JsonObject, Record, RecordRow
@@ -30,7 +30,6 @@ for _metric in BY_NAME.values():
         _LENGTH_METRICS.append(_metric)
 _KEYS = itemgetter("split", "length", "offset", "override", "metric", "value", "reason")
 _BOUNDS = {-1: "<", 0: "", 1: "≥"}  # by the side of a limit
-_SEEDS = ("seed", "data_seed")
 _FACTS = [
     *("run", "run_id", "seed", "data_seed", "status", "solved", "max_length", "task_label"),
     *("steps", "steps_to_solve", "steps_to_extrapolate", "measured_to", "train_flops"),
@@ -161,7 +160,7 @@ class RunRows:
     def _facts(self, run: int, measured: MeasuredRun, *, is_text: bool) -> dict[str, Any]:
         """Return the columns of a run that no metric has."""
         record = measured.record
-        config = {key: value for key, value in record["config"].items() if key not in _SEEDS}
+        config = {key: value for key, value in record["config"].items() if key not in SEED_AXES}
         config = self._share(config)
         member = record["member"]
         cost, exposure = record["cost"] or {}, record["exposure"] or {}

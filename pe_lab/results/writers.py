@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pe_lab.results.variant_names import SEED_AXES
 from pe_lab.runs import record_rows, records, study_files, study_labels
+from pe_lab.runs.analysis_spec import SEED_AXES
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.record_schema import JsonObject
 

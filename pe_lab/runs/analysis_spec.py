@@ -58,6 +58,7 @@ SUMMARIES = ("median", "mean", "iqm", "seeds", "best")
 DIMENSIONS = ("variant", "length", "offset", "evaluated with")
 AS_TRAINED = "as trained"  # the label of an evaluation without overrides
 SEPARATOR = " · "  # between the labels in the name of a variant
+SEED_AXES = ("seed", "data_seed")  # on which the runs of one variant differ
 
 
 @dataclass(frozen=True)

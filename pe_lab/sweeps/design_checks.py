@@ -8,11 +8,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from pe_lab.results import read_analysis_spec, significance, statistics
 from pe_lab.runs import analysis_spec, plugins
-from pe_lab.runs.analysis_spec import AnalysisSpec, Contrast, MetricPoint
+from pe_lab.runs.analysis_spec import SEED_AXES, AnalysisSpec, Contrast, MetricPoint
 from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.run import Run
 from pe_lab.sweeps.setups import Setups
-from pe_lab.sweeps.study import SEEDS, Entry, Study
+from pe_lab.sweeps.study import Entry, Study
 from pe_lab.training import leaks, reach, shifts
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
@@ -66,7 +66,7 @@ def _variants(study: Study, spec: AnalysisSpec) -> dict[str, list[Entry]]:
     """The entries of each variant, one for each seed and setting, by the variant's name."""
     variants: dict[str, list[Entry]] = {}
     for entry in study.entries:
-        hidden = (*SEEDS, *spec.tuned)
+        hidden = (*SEED_AXES, *spec.tuned)
         labels = [text for axis, text in entry.labels.items() if axis not in hidden and text]
         name = " · ".join(labels) or study.name
         entries = variants.setdefault(name, [])

@@ -8,14 +8,12 @@ from pathlib import Path
 
 from pe_lab.results import read_analysis_spec
 from pe_lab.runs import check_analysis_spec, config, study_files
-from pe_lab.runs.analysis_spec import SEPARATOR
+from pe_lab.runs.analysis_spec import SEED_AXES, SEPARATOR
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Point
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.sweeps import select
-
-SEEDS = ("seed", "data_seed")  # axes on which the runs of one variant differ
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The labels of all axes but seeds, or the task and the encodings if there are none."""
-        labels = [text for axis, text in self.labels.items() if axis not in SEEDS and text]
+        labels = [text for axis, text in self.labels.items() if axis not in SEED_AXES and text]
         if labels:
             return SEPARATOR.join(labels)
         encodings = " + ".join(e.name for e in self.run.model.encodings) or "no encoding"
@@ -118,12 +116,12 @@ def _runs(values: dict[str, object], points: Sequence[Point], folder: Path) -> l
     for point in points:
         # The points of a product share their choices. They are compared by identity, because the
         # value of a choice may be a dict, and equal dicts of two choices need not be found.
-        key = tuple((path, id(choice)) for path, choice in point.items() if path not in SEEDS)
+        key = tuple((path, id(choice)) for path, choice in point.items() if path not in SEED_AXES)
         if has_parents:  # a parent may depend on the seed
             run = _run(values, point, folder, list(configs.values()))
             configs.setdefault(run.run_id, {**run.to_dict(), "run_id": run.run_id})
         elif key in run_of:
-            seeds = [point[path].value if path in point else values.get(path) for path in SEEDS]
+            seeds = [point[path].value if path in point else values.get(path) for path in SEED_AXES]
             run = config.with_seeds(run_of[key], *seeds)
         else:
             run = _run(values, point, folder, [])
@@ -147,7 +145,7 @@ def _variants(entries: Iterable[Entry]) -> list[dict[str, str]]:
     """The labels of each variant, without seeds."""
     variants: dict[Hashable, dict[str, str]] = {}
     for entry in entries:
-        labels = {axis: text for axis, text in entry.labels.items() if axis not in SEEDS}
+        labels = {axis: text for axis, text in entry.labels.items() if axis not in SEED_AXES}
         variants.setdefault(tuple(labels.items()), labels)
     return list(variants.values())
 
@@ -160,7 +158,7 @@ def _check_labels(points: Sequence[Point]) -> None:
     for point in points:
         labelled = {}
         for path, choice in point.items():
-            if path not in SEEDS and choice.label:
+            if path not in SEED_AXES and choice.label:
                 labelled[path] = choice
         for path, choice in labelled.items():
             first_value = value_of.setdefault((path, choice.label), choice.value)

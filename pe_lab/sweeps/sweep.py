@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pe_lab.runs import records, run_group_files, study_files, study_labels
+from pe_lab.runs.analysis_spec import SEED_AXES
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_schema import Record
@@ -102,7 +103,7 @@ def _runs_of(folder: Path, run_ids: Sequence[str], by_id: Mapping[str, Record]) 
 
 def _name(labels: dict[str, str]) -> str:
     """The name of a variant in progress lines."""
-    words = [text for axis, text in labels.items() if axis not in studies.SEEDS]
+    words = [text for axis, text in labels.items() if axis not in SEED_AXES]
     return " ".join(filter(None, words))
 
 

@@ -17,14 +17,14 @@ from pathlib import Path
 
 from pe_lab.results import selection
 from pe_lab.runs import grid, records, validation
-from pe_lab.runs.analysis_spec import SEPARATOR
+from pe_lab.runs.analysis_spec import SEED_AXES, SEPARATOR
 from pe_lab.runs.declarations import check_keys
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Choice, Point
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.typed_values import checked
 from pe_lab.sweeps import tuned_axes
-from pe_lab.sweeps.study import SEEDS, Study
+from pe_lab.sweeps.study import Study
 
 Labels = tuple[tuple[str, str], ...]  # (axis, label) of each axis
 
@@ -83,7 +83,7 @@ def read(values: object) -> Tuning:
             f"got {axes!r}."
         )
     for path, choices in axes.items():
-        if path in SEEDS:
+        if path in SEED_AXES:
             raise UserError(f"tune: {path!r} cannot be tuned. Seeds belong in sweep().")
         if not isinstance(choices, tuple | list) or len(choices) < 2:
             raise UserError(f"tune: the axis {path!r} needs two or more values, got {choices!r}.")
@@ -266,7 +266,7 @@ def _by_variant(points: Sequence[Point]) -> dict[Labels, list[Point]]:
 
 
 def _variant(point: Point) -> Labels:
-    return _labels({path: choice for path, choice in point.items() if path not in SEEDS})
+    return _labels({path: choice for path, choice in point.items() if path not in SEED_AXES})
 
 
 def _labels(point: Mapping[str, Choice]) -> Labels:
@@ -275,8 +275,8 @@ def _labels(point: Mapping[str, Choice]) -> Labels:
 
 def _with_setting(point: Point, setting: Point) -> Point:
     """Return a point with a setting. The tuned axes come before the seeds."""
-    seeds = {path: choice for path, choice in point.items() if path in SEEDS}
-    others = {path: choice for path, choice in point.items() if path not in SEEDS}
+    seeds = {path: choice for path, choice in point.items() if path in SEED_AXES}
+    others = {path: choice for path, choice in point.items() if path not in SEED_AXES}
     return {**others, **setting, **seeds}
 
 

@@ -5,6 +5,7 @@ import pprint
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pe_lab.runs.analysis_spec import SEED_AXES
 from pe_lab.runs.paths import value_at
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.study_files import StudyFile
@@ -12,7 +13,6 @@ from pe_lab.runs.study_files import StudyFile
 _LAUNCHER = {"name": "local"}  # no setting of a run, so records do not have it
 # These groups change nothing that is trained, so they are no axes of the sweep.
 _NOT_TRAINED = ("evaluate", "checkpoints", "execution")
-_SEEDS = ("seed", "data_seed")
 _TEXT = '''"""The {count} runs of {name}, with all settings as in their records.
 
     pe-lab sweep {name}.py
@@ -98,7 +98,7 @@ def _config(config: JsonObject, run_records: Mapping[str, JsonObject]) -> dict[s
     start = settings.get("init_from")
     if start and start["run_id"] in run_records:
         start_config = run_records[start["run_id"]]["config"]
-        unused = (*_SEEDS, *_NOT_TRAINED)
+        unused = (*SEED_AXES, *_NOT_TRAINED)
         select = {key: value for key, value in start_config.items() if key not in unused}
         settings["init_from"] = {"study": start["study"], "select": select, "match": ("seed",)}
     return settings
