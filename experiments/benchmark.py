@@ -40,7 +40,7 @@ from pe_lab.cli._config_files import StudyConfig
 from pe_lab.runs import config, records
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.run import Run
-from pe_lab.sweeps import step_time, study
+from pe_lab.sweeps import step_time
 from pe_lab.sweeps.launchers import local
 from pe_lab.training.run_records import provenance
 
@@ -183,7 +183,7 @@ def _runs(file: StudyConfig, options: Options) -> tuple[list[str], list[Run]]:
         if options.only:
             raise UserError("--only chooses from a sweep: it needs --compare.")
         return [""], [config.from_dict(file.values)]
-    whole = study.expand(file.name, file.values, file.points, Path("results") / file.name)
+    whole = file.expanded()
     labels: dict[str, str] = {}  # of the first entry of each run
     for entry in whole.entries:
         labels.setdefault(entry.run.run_id, " · ".join(filter(None, entry.labels.values())))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from absl import flags
 from ml_collections import ConfigDict, config_flags
@@ -18,6 +18,9 @@ from pe_lab.cli import _studies
 from pe_lab.runs import allowed_plugins, grid
 from pe_lab.runs.errors import Interrupted, UserError, line_in, one_line, unknown
 from pe_lab.runs.grid import Choice, Point
+
+if TYPE_CHECKING:
+    from pe_lab.sweeps.study import Study
 
 HELP = "name or file of a config; with :FORM, one of its forms"
 _OTHER_TYPE = re.compile(  # what ml_collections raises
@@ -43,6 +46,12 @@ class StudyConfig:
     overridden: tuple[str, ...]
     analysis: dict[str, Any]
     tune: object = None
+
+    def expanded(self) -> "Study":
+        """Return the study of the points, without its analysis and its tuning."""
+        from pe_lab.sweeps import study  # imports JAX
+
+        return study.expand(self.name, self.values, self.points, Path("results") / self.name)
 
 
 def read(config: str, overrides: Sequence[str] = ()) -> StudyConfig:

@@ -7,7 +7,6 @@ Target tokens in [square brackets] are inputs; the model does not predict them.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pe_lab.cli import _config_files
 from pe_lab.cli._arguments import argument, flag, overrides, whole_number
@@ -27,12 +26,9 @@ def run(options: Options) -> int:
     from pe_lab.runs import plugins
     from pe_lab.runs.evaluation_points import example_counts
     from pe_lab.runs.labels import label
-    from pe_lab.sweeps import study  # imports JAX
-    from pe_lab.training import evaluation_data
+    from pe_lab.training import evaluation_data  # imports JAX
 
-    folder = Path("results") / config.name
-    runs = study.expand(config.name, config.values, config.points, folder).runs
-    for task, counts in example_counts(runs).items():
+    for task, counts in example_counts(config.expanded().runs).items():
         built = plugins.build("tasks", task)
         print(f"\n{label(task.to_dict())}")
         for length in sorted({n for split, n in counts if split == "test"}):

@@ -27,12 +27,9 @@ class Options:
 def run(options: Options) -> int:
     config = _config_files.read(options.config, options.overrides)
     from pe_lab.runs.evaluation_points import example_counts
-    from pe_lab.sweeps import study  # imports JAX
-    from pe_lab.training import frozen_data
+    from pe_lab.training import frozen_data  # imports JAX
 
-    folder = Path("results") / config.name
-    runs = study.expand(config.name, config.values, config.points, folder).runs
-    for task, counts in example_counts(runs).items():
+    for task, counts in example_counts(config.expanded().runs).items():
         done = frozen_data.freeze(task, counts, options.out)
         print(
             f"{done.task}: {done.count} examples, sha256 {done.digest}\n  "
