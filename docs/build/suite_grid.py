@@ -85,7 +85,7 @@ def _table(found: Grid, *, intervals: bool) -> str:
     """All rows with intervals, or those of plain encodings without."""
     chosen = selection.choose(found.study)
     rows = [["encoding", *_HEADERS.values()]]
-    for name, row in found.by_name.iterrows():
+    for name, row in found.by_name.to_dict("index").items():
         if not intervals and not _is_plain(str(name)):
             continue
         counts = f"{row['extrapolates']:.0f} of {row['solved']:.0f}"
@@ -95,18 +95,11 @@ def _table(found: Grid, *, intervals: bool) -> str:
             counts += f" [{row['reliably_low']:.2f}, {row['reliably_high']:.2f}]"
         cells = [_solved(found.runs, str(name)), counts]
         for column in ("best", "validation", "area"):
-            cells.append(_value(row, column, intervals=intervals))
+            cell = setting_tables.cell(row, column)
+            cells.append(cell.text if intervals else formats.number(cell.value))
         of_name = signs.of_name(chosen, str(name))
         rows.append([" ".join([f"`{name}`", *of_name]), *cells])
     return markdown.table(rows)
-
-
-def _value(row: "pd.Series[Any]", column: str, *, intervals: bool) -> str:
-    text = formats.number(row[column])
-    if not intervals:
-        return text
-    low, high = (formats.number(row[f"{column}_{end}"]) for end in ("low", "high"))
-    return f"{text} [{low}, {high}]"
 
 
 def _regret_table(regrets: pd.DataFrame) -> str:
@@ -141,7 +134,7 @@ def _at_rates(runs: pd.DataFrame, name: str) -> str:
 
 def _column(by_name: pd.DataFrame, name: str, column: str) -> str:
     """A number of the table with its interval: best, validation or area."""
-    return _value(by_name.loc[name], column, intervals=True)
+    return setting_tables.cell(by_name.loc[name].to_dict(), column).text
 
 
 def _extrapolate(by_name: pd.DataFrame, *names: str) -> str:

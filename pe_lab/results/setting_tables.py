@@ -5,6 +5,7 @@ These tables show what a variant does at most values, at its best one, and at th
 validation chooses, and what each rule of choice loses.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -98,7 +99,7 @@ def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
     rows = []
     for row in by_variant(spec, runs).to_dict("records"):
         counts = f"{row['extrapolates']}/{row['solved']}"
-        rows.append((Cell(row["name"]), Cell(counts), *(_cell(row, name) for name in _COLUMNS)))
+        rows.append((Cell(row["name"]), Cell(counts), *(cell(row, name) for name in _COLUMNS)))
     longest = max(runs.columns[runs.columns.str.endswith("x")], key=lambda name: float(name[:-1]))
     threshold = spec.extrapolation.threshold
     caption = (
@@ -115,7 +116,12 @@ def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
     return Table(f"At most, best and chosen {label}", caption, header, tuple(rows), notes)
 
 
-def _cell(row: dict[str, Any], column: str) -> Cell:
+def cell(row: Mapping[str, Any], column: str) -> Cell:
+    """Return a number of `by_variant` with its interval.
+
+    Args:
+      row: of the table, by column.
+    """
     value, low, high = (row[column + end] for end in ("", "_low", "_high"))
     if pd.isna(value):
         return Cell(DASH)
