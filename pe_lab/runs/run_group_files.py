@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pe_lab.runs import config, files, locks, older_records, records
 from pe_lab.runs.record_schema import JsonObject
@@ -29,6 +30,19 @@ class WrittenGroup:
 def path_of(folder: Path, group_id: str) -> Path:
     """The file of a run group in a study's folder."""
     return folder / "groups" / f"{group_id}.json"
+
+
+def progress_path(folder: Path, group_id: str) -> Path:
+    """The file of the latest event of a run group in a study's folder."""
+    return folder / "progress" / f"{group_id}.json"
+
+
+def read_progress(folder: Path, group_id: str) -> dict[str, Any]:
+    """Return the latest event of a run group; empty if its file is missing or damaged."""
+    try:
+        return files.read_object(progress_path(folder, group_id))
+    except (OSError, ValueError):
+        return {}
 
 
 def paths(folder: Path) -> list[Path]:

@@ -4,7 +4,7 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.runs import files, records, run_group_files, study_files, study_labels
+from pe_lab.runs import records, run_group_files, study_files, study_labels
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.sweeps import changed_code
 
@@ -123,17 +123,9 @@ class _Group:
 def _groups(folder: Path) -> list[_Group]:
     groups = []
     for group in run_group_files.each(folder):
-        progress = _progress(folder, group.group_id)
+        progress = run_group_files.read_progress(folder, group.group_id)
         groups.append(_Group(group.run_ids, group.steps, group.is_held, progress))
     return groups
-
-
-def _progress(folder: Path, group_id: str) -> JsonObject:
-    """The progress file of a run group; empty if it is missing or incomplete."""
-    try:
-        return files.read_object(folder / "progress" / f"{group_id}.json")
-    except (OSError, ValueError):
-        return {}
 
 
 def _seconds_left(

@@ -51,7 +51,7 @@ def main(
         if not is_ours:  # said here, because the lock may be free when this process has ended
             report({"event": "elsewhere"})
             return locks.LATER
-        progress = folder / "progress" / group_file.name
+        progress = run_group_files.progress_path(folder, group_file.stem)
         all_reports = _with_progress(report, progress)
         return _train(group_file, folder, should_leave, all_reports)
 

@@ -1,10 +1,9 @@
 """The watch over run groups that launchers share: their progress, and what follows their end."""
 
-import contextlib
 from pathlib import Path
 
-from pe_lab.runs import locks
-from pe_lab.sweeps.launchers.base import TIME_LIMIT, Event, OnEvent, json_object
+from pe_lab.runs import locks, run_group_files
+from pe_lab.sweeps.launchers.base import TIME_LIMIT, Event, OnEvent
 
 
 class Watch:
@@ -19,20 +18,20 @@ class Watch:
         self._folder = folder
         self._on_event = on_event
         self._died: set[Path] = set()
-        self._latest: dict[Path, Event | None] = {}
+        self._latest: dict[Path, Event] = {}
 
     def begin(self, file: Path) -> None:
         """Begin to follow a run group, before its process starts.
 
         A progress file that exists now is of an earlier process, and holds no news.
         """
-        self._latest[file] = self._progress(file)
+        self._latest[file] = run_group_files.read_progress(self._folder, file.stem)
 
     def follow(self, file: Path) -> None:
         """Report the progress file of a run group if it has changed."""
         # A file, because a task on another machine has no pipe to this process. It is replaced as a
         # whole, so a read never sees a part of it.
-        progress = self._progress(file)
+        progress = run_group_files.read_progress(self._folder, file.stem)
         if progress and progress != self._latest[file]:
             self._latest[file] = progress
             self._on_event(file.stem, progress)
@@ -67,9 +66,3 @@ class Watch:
         if error is not None:
             ended["error"] = error
         self._on_event(file.stem, ended)
-
-    def _progress(self, file: Path) -> Event | None:
-        path = self._folder / "progress" / file.name
-        with contextlib.suppress(OSError):
-            return json_object(path.read_text(encoding="utf-8"))
-        return None

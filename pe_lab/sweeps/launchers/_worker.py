@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pe_lab.sweeps.launchers.base import Event, json_object
+from pe_lab.runs import files
+from pe_lab.sweeps.launchers.base import Event
 
 
 class Worker:
@@ -75,7 +76,10 @@ class Worker:
             process.stdin.flush()
         returned = None
         for line in process.stdout:
-            message = json_object(line) or {}  # {}: a line that a killed group left unfinished
+            try:
+                message = files.object_of(line)
+            except ValueError:  # a killed group left the line unfinished
+                continue
             if "event" in message:
                 on_event(message)
             elif "returned" in message:

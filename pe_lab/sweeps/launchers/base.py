@@ -4,7 +4,6 @@ The records of a study do not depend on its launcher.
 """
 
 import abc
-import json
 import os
 import signal
 import sys
@@ -92,12 +91,3 @@ def one_thread() -> dict[str, str]:
     """XLA's flags for a worker with one core, after the user's flags."""
     flags = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}"
     return {"XLA_FLAGS": flags.strip()}
-
-
-def json_object(text: str) -> Event | None:
-    """The JSON object of a text; None for any other text."""
-    try:
-        content = json.loads(text)
-    except ValueError:
-        return None
-    return content if isinstance(content, dict) else None
