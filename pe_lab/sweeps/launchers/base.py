@@ -35,9 +35,9 @@ class Launcher(abc.ABC):
             raise ValueError(f"A launcher needs a worker, got {workers}.")
         self.workers = workers
 
-    @abc.abstractmethod
     def at_once(self, groups: int) -> int:
-        """The number of run groups, out of `groups`, that run at a time."""
+        """The number of run groups, out of `groups`, that run at a time. By default all of them."""
+        return self.workers or max(groups, 1)
 
     @abc.abstractmethod
     def launch(
@@ -85,6 +85,13 @@ def environment() -> dict[str, str]:
     if _CACHE in os.environ:  # a worker on another machine inherits nothing
         variables[_CACHE] = os.environ[_CACHE]
     return variables
+
+
+def task_environment(cpus: int, gpus: int) -> dict[str, str]:
+    """Variables of a task on a cluster. A task with one core and no GPU has one thread."""
+    if cpus == 1 and not gpus:
+        return environment() | one_thread()
+    return environment()
 
 
 def one_thread() -> dict[str, str]:

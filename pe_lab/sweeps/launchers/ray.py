@@ -26,7 +26,7 @@ from typing import Any
 from pe_lab.runs import locks, run_group_files
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.sweeps.launchers._watch import Watch
-from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, environment, one_thread
+from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, task_environment
 
 _LOOK_AGAIN = 2.0  # seconds
 _ANSWER = 10.0  # seconds for an answer of the cluster
@@ -59,9 +59,6 @@ class Ray(Launcher):
         self.cpus = cpus
         self.gpus = gpus
 
-    def at_once(self, groups: int) -> int:
-        return self.workers or max(groups, 1)
-
     def launch(
         self, group_files: Sequence[Path], folder: Path, on_event: OnEvent
     ) -> dict[str, int]:
@@ -74,11 +71,9 @@ class Ray(Launcher):
 
     def variables(self) -> dict[str, str]:
         """The variables that a task adds to the environment of Ray's worker."""
-        variables = environment()
+        variables = task_environment(self.cpus, self.gpus)
         if "JAX_PLATFORMS" in os.environ:
             variables["JAX_PLATFORMS"] = os.environ["JAX_PLATFORMS"]
-        if self.cpus == 1 and not self.gpus:
-            variables |= one_thread()
         return variables
 
 

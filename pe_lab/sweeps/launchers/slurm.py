@@ -22,7 +22,7 @@ from pe_lab.runs import locks, run_group_files
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.sweeps.launchers import _slurm_queue
 from pe_lab.sweeps.launchers._watch import Watch
-from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, environment, one_thread
+from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, task_environment
 
 _LOOK_AGAIN = 5.0  # seconds
 _NOTICE = 60  # seconds between SIGTERM and the end of a task's time
@@ -63,6 +63,7 @@ class Slurm(Launcher):
                 f"{cpus}, {gpus}, {minutes}, {memory_gb}."
             )
         self.cpus = cpus
+        self.gpus = gpus
         memory = None if memory_gb is None else f"{round(memory_gb * 1024)}M"
         options = dict(
             time=minutes,
@@ -73,10 +74,6 @@ class Slurm(Launcher):
             account=account,
         )
         self.resources = {name: value for name, value in options.items() if value is not None}
-        self.environment = one_thread() if cpus == 1 and not gpus else {}
-
-    def at_once(self, groups: int) -> int:
-        return self.workers or max(groups, 1)
 
     def launch(
         self, group_files: Sequence[Path], folder: Path, on_event: OnEvent
@@ -102,7 +99,7 @@ class Slurm(Launcher):
         )
         group_file = group_files[0].parent.absolute() / "$group.json"
         mark = _quoted(str(run_group_files.later_mark(group_file)))
-        variables = {**environment(), **self.environment}
+        variables = task_environment(self.cpus, self.gpus)
         exports = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
         executor.update_parameters(
             **self.resources,
