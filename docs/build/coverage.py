@@ -9,7 +9,7 @@ value. The coverage of intervals of success rates is computed exactly, for true 
 quote a part of it (statistics.MEASURED).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -51,22 +51,22 @@ INTERVALS: dict[str, tuple[str, Callable[[list[float]], Interval | None]]] = {
 }
 
 
-def simulate(seeds: Sequence[int] = SEEDS, studies: int = STUDIES) -> dict[str, Any]:
+def simulate() -> dict[str, Any]:
     """Return the record: coverage by interval, distribution and number of seeds."""
     rates = {}
     for kind in ("wilson", "clopper-pearson"):
-        rates[kind] = {str(count): rate_coverage(kind, count) for count in seeds}
+        rates[kind] = {str(count): rate_coverage(kind, count) for count in SEEDS}
     centers: dict[str, Any] = {}
     for kind in INTERVALS:
         centers[kind] = {}
         for world in WORLDS:
-            by_count = {str(count): center_coverage(kind, world, count, studies) for count in seeds}
+            by_count = {str(count): center_coverage(kind, world, count) for count in SEEDS}
             centers[kind][world] = by_count
     worlds = {name: [list(group) for group in groups] for name, groups in WORLDS.items()}
-    return {"studies": studies, "worlds": worlds, "rates": rates, "centers": centers}
+    return {"studies": STUDIES, "worlds": worlds, "rates": rates, "centers": centers}
 
 
-def center_coverage(kind: str, world: str, count: int, studies: int = STUDIES) -> float | None:
+def center_coverage(kind: str, world: str, count: int) -> float | None:
     """Return the share of simulated studies whose interval contains the truth.
 
     Args:
@@ -84,7 +84,7 @@ def center_coverage(kind: str, world: str, count: int, studies: int = STUDIES) -
         "mean": np.mean(quantiles),
         "interquartile mean": statistics.interquartile_mean(quantiles),
     }[center]
-    uniform = np.random.default_rng(count).random((studies, count))
+    uniform = np.random.default_rng(count).random((STUDIES, count))
     values = np.interp(uniform, np.linspace(0, 1, _GRID), quantiles)
     covered = []
     for values_of_study in values.tolist():

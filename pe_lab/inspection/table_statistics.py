@@ -120,9 +120,9 @@ def step_share(E: Table) -> float | None:
     return float(steps(E).max() / random_pair)
 
 
-def coordinates_that_change(E: Table, by: float = 0.5) -> int:
-    """Largest number of coordinates that change by more than `by` in one step; 0 for one row."""
-    changed = np.abs(np.diff(E, axis=0)) > by
+def coordinates_that_change(E: Table) -> int:
+    """Largest number of coordinates that change by more than 1/2 in one step; 0 for one row."""
+    changed = np.abs(np.diff(E, axis=0)) > 0.5
     return int(changed.sum(axis=1).max(initial=0))
 
 

@@ -105,9 +105,7 @@ class RunRows:
         of_run[code] = of_run.get(code, False) or override["reveals_target_length"]
 
     def _add_attributes(self, run: int, evaluation: int, row: RecordRow) -> None:
-        name = row["attribute"]
-        # The first records with attributes have no labels.
-        words = row.get("attribute_label", name.replace("_", " "))
+        name, words = row["attribute"], row["attribute_label"]
         override = row["override"]["label"] if row["override"] else ""
         point = (run, row["split"], row["length"], row["offset"], override)
         for value, count, successes in row["value"] or ():

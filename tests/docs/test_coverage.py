@@ -65,4 +65,4 @@ def test_wilsons_coverage_by_hand():
 
 
 def test_there_is_no_interval_of_too_few_seeds():
-    assert coverage.center_coverage("order statistics", "one group", 3, 5) is None
+    assert coverage.center_coverage("order statistics", "one group", 3) is None

@@ -12,7 +12,6 @@ from pe_lab.runs.errors import UserError
 from tests import models
 from tests.encodings import codes
 
-CONTEXTUAL = dict(contextual=True)
 SENSITIVE = {
     "contextual": (False, True),
     "base": (10000.0, 100.0),

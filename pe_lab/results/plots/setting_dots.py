@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLOR, _CHOSEN = "#0c6c9c", "#d80000"
+_COLUMNS = 3  # panels of a row
 _HEIGHT = 1.55  # inches of a row of panels
 _SPREAD = 0.25  # share of the distance of two settings over which the dots of one are spread
 
@@ -29,8 +30,6 @@ def draw(
     y: str,
     panel: str,
     order: Sequence[str] | None = None,
-    columns: int = 3,
-    labels: Mapping[str, str] | None = None,
     chosen: Mapping[str, object] | None = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
@@ -40,17 +39,15 @@ def draw(
     Args:
       runs: one row for each run, with the columns x, y, panel and "solved".
       order: values of the panels, in the order of the figure; None: all, in the order of the rows.
-      columns: panels of a row.
-      labels: title of each panel; None: its value.
       chosen: value of x with a ring around its median, by panel.
       xlabel, ylabel: None: the names of the columns.
     """
     names = list(order if order is not None else runs[panel].drop_duplicates())
     settings = list(runs[x].drop_duplicates())
-    num_rows = -(-len(names) // columns)
+    num_rows = -(-len(names) // _COLUMNS)
     figure, grid = drawing.pyplot().subplots(
         num_rows,
-        columns,
+        _COLUMNS,
         figsize=(drawing.WIDTH, _HEIGHT * num_rows + 0.3),
         sharex=True,
         sharey=True,
@@ -59,7 +56,7 @@ def draw(
     )
     for axes, name in zip(grid.flat, names, strict=False):
         draw_panel(axes, runs[runs[panel] == name], x=x, y=y, settings=settings)
-        axes.set_title((labels or {}).get(name, name))
+        axes.set_title(name)
         if chosen and name in chosen:
             _ring(axes, runs[runs[panel] == name], x, y, settings, chosen[name])
     for axes in grid.flat[len(names) :]:
