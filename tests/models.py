@@ -146,6 +146,11 @@ class DifferenceError(AssertionError):
         super().__init__(f"differ by {self.largest}" + ("" if should_agree else " only"))
 
 
+def assert_equal(a: Any, b: Any) -> None:
+    """Two trees of arrays are the same to the last bit."""
+    jax.tree.map(np.testing.assert_array_equal, a, b)
+
+
 def assert_close(a: Any, b: Any, tolerance: float = 2e-5) -> None:
     a, b = _comparable(a, b)
     assert a.shape == b.shape, f"shapes {a.shape} and {b.shape}"

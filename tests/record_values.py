@@ -1,6 +1,12 @@
-"""One number of a record, for tests."""
+"""Parts of records that tests compare."""
 
+from pe_lab.runs import records
 from pe_lab.runs.record_rows import preferred_rows
+
+_MEASURED = (
+    *("run_id", "config", "status", "error", "rows", "chance_levels", "curve", "exposure"),
+    *("scale_ratio", "checkpoint"),
+)
 
 
 def value(record, split, length, offset, metric, override=None):
@@ -15,3 +21,16 @@ def value(record, split, length, offset, metric, override=None):
         if point == (split, length, offset, metric, override):
             return row["value"]
     return None
+
+
+def measured(folder):
+    """Return, by run id, all that does not depend on how the records of a folder came about."""
+    contents = {}
+    for run_id, record in records.read_all(folder).items():
+        contents[run_id] = {key: record[key] for key in _MEASURED}
+    return contents
+
+
+def files(folder):
+    """Return the content of each record file by name."""
+    return {path.name: path.read_bytes() for path in (folder / "records").iterdir()}

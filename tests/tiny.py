@@ -1,16 +1,20 @@
 """The smallest run that does everything: for tests of training, sweeps and entry points."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+from jaxtyping import PyTree
 
 from pe_lab.runs import config, records, run_group_files
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.studies import base
 from pe_lab.training.loop import train_run_group
-from pe_lab.training.state import Member, Members
+from pe_lab.training.setup import Setup
+from pe_lab.training.state import Member, Members, initial_state
 
 
 def values(**changes: Any) -> dict[str, Any]:
@@ -59,6 +63,11 @@ def members(*changes: dict[str, Any]) -> Members:
     base = {"seed": 0, "data_seed": 0, "first_step": 0, "learning_rate": 5e-3, "weight_decay": 0.0}
     fields = {name: jnp.asarray([{**base, **own}[name] for own in changes]) for name in base}
     return Member(**fields)
+
+
+def params_of(setup: Setup) -> PyTree:
+    """The initial parameters of one member, whose leaves begin with an axis of members."""
+    return jax.jit(functools.partial(initial_state, setup))(members({})).params
 
 
 def train(

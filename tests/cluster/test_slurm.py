@@ -18,6 +18,7 @@ import pytest
 
 from pe_lab.runs import records
 from tests.cluster.slurm_cluster import SlurmCluster
+from tests.record_values import measured
 
 ROOT = Path(__file__).parents[2]
 STUDY = """
@@ -68,25 +69,6 @@ def emptied(request):
     yield
     if "cluster" in request.fixturenames:
         request.getfixturevalue("cluster").run("scancel", f"--user={os.getuid()}")
-
-
-def measured(folder):
-    """Run -> what must not depend on who started its run group."""
-    kept = (
-        "run_id",
-        "config",
-        "status",
-        "error",
-        "rows",
-        "chance_levels",
-        "curve",
-        "exposure",
-        "scale_ratio",
-        "checkpoint",
-    )
-    return {
-        run_id: {k: record[k] for k in kept} for run_id, record in records.read_all(folder).items()
-    }
 
 
 def begun(tmp_path, folder, environment, *arguments, study=STUDY):

@@ -20,6 +20,12 @@ def embed(encoding, positions) -> np.ndarray:
     return np.asarray(encoding.embed(jnp.asarray(positions)[None])[0])
 
 
+def numbers(*shape: int) -> np.ndarray:
+    """Numbers that are exact in float32, so that a reader of another framework can write them."""
+    count = int(np.prod(shape))
+    return np.asarray([(7 * i % 11 - 5) / 8 for i in range(count)], np.float32).reshape(shape)
+
+
 def rngs(seed: int = 0) -> nnx.Rngs:
     return nnx.Rngs(params=seed)
 

@@ -15,16 +15,11 @@ SENSITIVE = {
 }
 # FourierEmbedding of TsinghuaC3I/Fourier-Position-Embedding at bd94b20 with n_heads=2, d_model=32,
 # max_sequence_length=64, rope_theta=100 and the coefficients of `built`: the queries
-# `numbers(1, 3, 2, 16)` of the last of 3 tokens, in the channels of the pairs with a series.
+# `codes.numbers(1, 3, 2, 16)` of the last of 3 tokens, in the channels of the pairs with a series.
 REFERENCE = [
     [0.222078, -0.014998, -0.212969, -0.089067, -0.473226, -0.015373, -0.54704, -0.017374],
     [0.596294, -0.110648, -0.037439, -0.01687, 0.018281, -0.060437, 0.375093, 0.136483],
 ]
-
-
-def numbers(*shape):
-    count = int(np.prod(shape))
-    return np.asarray([(7 * i % 11 - 5) / 8 for i in range(count)], np.float32).reshape(shape)
 
 
 def built(**arguments):
@@ -33,8 +28,8 @@ def built(**arguments):
 
 def test_agrees_with_the_authors_code():
     encoding = built(trained_length=64, base=100.0, learn=True)
-    encoding.coefficients[...] = jnp.asarray(numbers(*encoding.coefficients.shape))
-    t, x = codes.tokens(range(3)), jnp.asarray(numbers(1, 3, 2, 16))
+    encoding.coefficients[...] = jnp.asarray(codes.numbers(*encoding.coefficients.shape))
+    t, x = codes.tokens(range(3)), jnp.asarray(codes.numbers(1, 3, 2, 16))
     q, k = encoding.transform_qk(x, x, t, t)
     with_series = [*range(4), *range(8, 12)]
     np.testing.assert_allclose(q[0, -1][:, with_series], REFERENCE, atol=1e-5)

@@ -18,23 +18,18 @@ REFERENCE = {
 }
 
 
-def numbers(*shape):
-    count = int(np.prod(shape))
-    return np.asarray([(7 * i % 11 - 5) / 8 for i in range(count)], np.float32).reshape(shape)
-
-
 def built(gate):
     encoding = GRAPEA(gate=gate, num_heads=2, head_dim=4, rngs=codes.rngs())
     encoding.factors[...] = jnp.asarray([0.5, -1.0])
     if encoding.key_direction is not None:
-        encoding.key_direction[...] = jnp.asarray(numbers(2, 4))
+        encoding.key_direction[...] = jnp.asarray(codes.numbers(2, 4))
     if encoding.query_direction is not None:
-        encoding.query_direction[...] = jnp.asarray(-numbers(2, 4))
+        encoding.query_direction[...] = jnp.asarray(-codes.numbers(2, 4))
     return encoding
 
 
 def queries_and_keys():
-    x = numbers(2, 3, 2, 4)
+    x = codes.numbers(2, 3, 2, 4)
     return jnp.asarray(x[:1]), jnp.asarray(x[1:])
 
 

@@ -9,14 +9,9 @@ from tests.encodings import codes
 
 SENSITIVE = {"channels": (8, 4)}
 # The bias of CausalSelfAttention in model/llama-mha-grape-ap-v1.py of model-architectures/GRAPE at
-# f5b539f with 2 heads and p_head_dim=4, for 4 tokens `numbers(1, 4, 8)` and the weights
-# `numbers(8, 8)`: what the last token adds to each token.
+# f5b539f with 2 heads and p_head_dim=4, for 4 tokens `codes.numbers(1, 4, 8)` and the weights
+# `codes.numbers(8, 8)`: what the last token adds to each token.
 REFERENCE = [[-0.186163, -0.132979, -0.076829, 0.0], [-0.009511, -0.006824, -0.003758, -0.0]]
-
-
-def numbers(*shape):
-    count = int(np.prod(shape))
-    return np.asarray([(7 * i % 11 - 5) / 8 for i in range(count)], np.float32).reshape(shape)
 
 
 def built(**arguments):
@@ -35,8 +30,8 @@ def bias_of(encoding, x, positions):
 
 def test_agrees_with_the_authors_code():
     encoding = built()
-    encoding.projection.kernel[...] = jnp.asarray(numbers(8, 8).T)
-    bias = bias_of(encoding, numbers(1, 4, 8), range(4))
+    encoding.projection.kernel[...] = jnp.asarray(codes.numbers(8, 8).T)
+    bias = bias_of(encoding, codes.numbers(1, 4, 8), range(4))
     np.testing.assert_allclose(bias[:, -1], REFERENCE, atol=1e-5)
 
 

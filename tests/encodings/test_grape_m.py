@@ -20,16 +20,11 @@ SENSITIVE = {
 }
 # MSGRAPECommuting and the phase of MSGRAPEContextType1 of model-architectures/GRAPE at f5b539f with
 # n_head=2, head_dim=4, log_freq_scale=16 (the contextual one has none), and the parameters of the
-# tests: the queries `numbers(1, 3, 2, 4)` of the last token, with the two halves of a head
+# tests: the queries `codes.numbers(1, 3, 2, 4)` of the last token, with the two halves of a head
 # exchanged before and after, because the authors rotate the other way.
 LEARNED = [[0.219647, 0.691218, -0.303941, -0.149055], [0.286922, -0.240575, 0.670019, 0.142298]]
 PHASES = [0.0, 0.629775, 1.159038]
 IN_CONTEXT = [[0.125105, 0.662025, -0.353516, -0.248442], [0.464089, -0.217204, 0.562025, 0.175919]]
-
-
-def numbers(*shape):
-    count = int(np.prod(shape))
-    return np.asarray([(7 * i % 11 - 5) / 8 for i in range(count)], np.float32).reshape(shape)
 
 
 def built(**arguments):
@@ -39,7 +34,7 @@ def built(**arguments):
 def test_agrees_with_the_authors_code():
     encoding = built()
     encoding.log_frequencies[...] = jnp.asarray([[1.5, -20.0]])
-    t, x = codes.tokens(range(3)), jnp.asarray(numbers(1, 3, 2, 4))
+    t, x = codes.tokens(range(3)), jnp.asarray(codes.numbers(1, 3, 2, 4))
     q, k = encoding.transform_qk(x, x, t, t)
     np.testing.assert_allclose(q[0, -1], LEARNED, atol=1e-6)
     np.testing.assert_array_equal(q, k)
@@ -48,12 +43,12 @@ def test_agrees_with_the_authors_code():
 def test_the_contextual_form_agrees_with_the_authors_code():
     encoding = built(contextual=True)
     encoding.log_frequencies[...] = jnp.asarray([[0.5, -1.0]])
-    encoding.steps.kernel[...] = jnp.asarray(8 * numbers(8, 1))
+    encoding.steps.kernel[...] = jnp.asarray(8 * codes.numbers(8, 1))
     encoding.steps.bias[...] = jnp.asarray([-2.0])
-    steps = encoding.features(jnp.asarray(numbers(1, 3, 8)), jnp.arange(3)[None])[1]
+    steps = encoding.features(jnp.asarray(codes.numbers(1, 3, 8)), jnp.arange(3)[None])[1]
     np.testing.assert_allclose(np.cumsum(steps[0]) - steps[0], PHASES, atol=1e-6)
     t = dataclasses.replace(codes.tokens(range(3)), features=steps)
-    x = jnp.asarray(numbers(1, 3, 2, 4))
+    x = jnp.asarray(codes.numbers(1, 3, 2, 4))
     q, _ = encoding.transform_qk(x, x, t, t)
     np.testing.assert_allclose(q[0, -1], IN_CONTEXT, atol=1e-6)
 

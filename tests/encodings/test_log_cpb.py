@@ -35,14 +35,10 @@ def set_parameters(encoding):
     """Exact numbers that a reader of another framework can write too."""
     axes, hidden = encoding.hidden.kernel.shape
     heads = encoding.output.kernel.shape[1]
-    encoding.hidden.kernel[...] = jnp.asarray(numbers(hidden * axes).reshape(hidden, axes).T)
-    encoding.hidden.bias[...] = jnp.asarray(numbers(hidden))
-    encoding.output.kernel[...] = jnp.asarray(numbers(heads * hidden).reshape(heads, hidden).T)
+    encoding.hidden.kernel[...] = jnp.asarray(codes.numbers(hidden, axes).T)
+    encoding.hidden.bias[...] = jnp.asarray(codes.numbers(hidden))
+    encoding.output.kernel[...] = jnp.asarray(codes.numbers(heads, hidden).T)
     return encoding
-
-
-def numbers(count):
-    return np.asarray([(7 * i % 11 - 5) / 8 for i in range(count)], np.float32)
 
 
 def built(**arguments):

@@ -17,11 +17,6 @@ POSITIONS = [[0.815416, -0.861417], [-0.226489, -0.217966], [0.28069, 0.431318]]
 QUERIES = [[-0.360324, 0.500198, -0.103882, -0.499801], [0.601948, -0.125152, -0.410984, 0.249924]]
 
 
-def numbers(*shape):
-    count = int(np.prod(shape))
-    return np.asarray([(7 * i % 11 - 5) / 8 for i in range(count)], np.float32).reshape(shape)
-
-
 def built(**arguments):
     sizes = dict(width=8, num_heads=2, head_dim=4)
     return RePo(**{**sizes, "hidden_width": 3, **arguments}, rngs=codes.rngs())
@@ -29,14 +24,14 @@ def built(**arguments):
 
 def set_parameters(encoding):
     """Exact numbers that a reader of another framework can write too."""
-    encoding.gate.kernel[...] = jnp.asarray(numbers(3, 8).T)
-    encoding.content.kernel[...] = jnp.asarray(-numbers(3, 8).T)
-    encoding.final.kernel[...] = jnp.asarray(numbers(2, 3).T)
+    encoding.gate.kernel[...] = jnp.asarray(codes.numbers(3, 8).T)
+    encoding.content.kernel[...] = jnp.asarray(-codes.numbers(3, 8).T)
+    encoding.final.kernel[...] = jnp.asarray(codes.numbers(2, 3).T)
     return encoding
 
 
 def inputs():
-    return numbers(1, 3, 8)
+    return codes.numbers(1, 3, 8)
 
 
 def test_agrees_with_the_authors_code():

@@ -14,6 +14,7 @@ from pe_lab import cli
 from pe_lab.runs import grid, locks, records
 from pe_lab.sweeps import study
 from tests import tiny
+from tests.record_values import files
 
 ROOT = Path(__file__).parents[2]
 ROPE = dict(name="rope", base=500.0)
@@ -52,10 +53,6 @@ def call(monkeypatch, capsys):
         return exited.value.code, *capsys.readouterr()
 
     return run
-
-
-def files(folder):
-    return {path.name: path.read_bytes() for path in (folder / "records").iterdir()}
 
 
 def rows_of(folder, seed):

@@ -6,14 +6,11 @@ from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.runs.errors import UserError
 from tests import reference
 from tests.inspection import tables
+from tests.inspection.probes import probe
 
 pytestmark = pytest.mark.full
 
 OWN = "tests.inspection.user_encodings:"
-
-
-def probe(name, length=8, width=16, num_heads=2, **arguments):
-    return UntrainedEncoding({"name": name, **arguments}, length, width, num_heads)
 
 
 def test_the_encodings_have_the_reference_values_in_float32():

@@ -12,11 +12,7 @@ from pe_lab.inspection.scorecard import Row
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import drawing
 from pe_lab.runs.errors import UserError
-
-
-def probe(name, length=8, width=16, num_heads=2, **arguments):
-    return UntrainedEncoding({"name": name, **arguments}, length, width, num_heads)
-
+from tests.inspection.probes import probe
 
 SHOWN = ("raw_index", "single_sine", "alibi", "nope")
 

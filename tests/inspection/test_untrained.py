@@ -2,19 +2,11 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.ops import alibi_slopes
-from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.runs.errors import UserError
 from tests.inspection import tables
+from tests.inspection.probes import probe
 
 NORMALIZED = {"name": "normalized"}
-
-
-def probe(name, length=8, **more):
-    arguments = {
-        k: v for k, v in more.items() if k not in ("width", "num_heads", "positions", "seed")
-    }
-    sizes = dict(width=16, num_heads=2) | {k: v for k, v in more.items() if k not in arguments}
-    return UntrainedEncoding({"name": name, **arguments}, length, **sizes)
 
 
 @pytest.mark.parametrize(

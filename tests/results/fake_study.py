@@ -110,6 +110,11 @@ def point(encodings, seed, **more):
     return {"model.encodings": encodings, "seed": str(seed), **more}
 
 
+def texts(table):
+    """The texts of a table's rows by that of their first cell."""
+    return {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+
+
 def two_variants(folder):
     """RoPE: solved, not solved, diverged; ALiBi: failed, not solved and without length 8, no
     record.

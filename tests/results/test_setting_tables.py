@@ -4,7 +4,7 @@ import pytest
 
 from pe_lab.results import frame, setting_tables, tables
 from pe_lab.runs import record_rows
-from tests.results.fake_study import point, record, write_study
+from tests.results.fake_study import point, record, texts, write_study
 
 RATES = ("0.001", "0.01", "0.1")
 # Exact match at twice the training length by rate, for every seed, and the validation loss.
@@ -28,10 +28,6 @@ def study(folder, *, seeds=4, without=(), tuned=("train.learning_rate",)):
                 is_missing = (name, rate, seed) in without
                 entries.append((labels, run["run_id"] if is_missing else run))
     return frame.read(write_study(folder, *entries, analysis={"tuned": list(tuned)}))
-
-
-def texts(table):
-    return {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
 
 
 def test_a_variant_has_its_share_its_best_rate_and_that_of_validation(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 from pe_lab.results import ranking, suite
 from pe_lab.runs.older_records import ADDED_SETTINGS
-from tests.results.fake_study import record, write_study
+from tests.results.fake_study import record, texts, write_study
 
 ANALYSIS = {
     "tuned": ["train.learning_rate"],
@@ -79,10 +79,6 @@ def published(tmp_path):
     return write(tmp_path / "published", rows)
 
 
-def rows_of(table):
-    return {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
-
-
 def tables(*folders):
     return suite.tables(suite.merged(folders, protocol()).study, 10, {"rope": 1.04})
 
@@ -92,7 +88,7 @@ def test_rows_of_two_folders_are_in_one_table_with_ranks_and_step_times(tmp_path
     mine = write(tmp_path / "mine", {"my.module:Mine": {"copy": 0.4, "sort": 0.8}})
     table = tables(published, mine)[0]
     assert table.header[1:] == ("copy", "sort", "seeds", "solved tasks", "mean rank", "step time")
-    assert rows_of(table) == {
+    assert texts(table) == {
         "shaw": ["1.00 [1.00, 1.00]", "1.00 [1.00, 1.00]", "10", "2/2", "1.0 [1.0, 1.0]", "–"],
         "rope": ["0.50 [0.50, 0.50]", "0.70 [0.70, 0.70]", "10", "2/2", "3.0 [3.0, 3.0]", "1.04"],
         "alibi": ["0.20 [0.20, 0.20]", "0.90 [0.90, 0.90]", "10", "2/2", "3.0 [3.0, 3.0]", "–"],
@@ -118,13 +114,13 @@ def test_a_rank_has_the_interval_over_seeds(tmp_path):
 
 def test_an_encoding_that_did_not_solve_a_task_has_no_rank(tmp_path, published):
     mine = write(tmp_path / "mine", {"mine": {"copy": 1.0, "sort": 1.0}}, solved=0.5)
-    row = rows_of(tables(published, mine)[0])["mine"]
+    row = texts(tables(published, mine)[0])["mine"]
     assert row == ["1.00 [1.00, 1.00]*", "1.00 [1.00, 1.00]*", "10", "0/2", "–", "–"]
 
 
 def test_an_encoding_without_positions_for_a_task_has_a_dash_there_and_no_rank(tmp_path, published):
     mine = write(tmp_path / "mine", {"mine": {"copy": 1.0}})
-    row = rows_of(tables(published, mine)[0])["mine"]
+    row = texts(tables(published, mine)[0])["mine"]
     assert row == ["1.00 [1.00, 1.00]", "–", "10", "1/2", "–", "–"]
 
 
@@ -134,13 +130,13 @@ def test_a_form_with_fewer_seeds_takes_the_first_ones_and_ranks_nothing(tmp_path
     assert set(merged.variants["runs"]) == {3}
     table = suite.tables(merged, 3, {})[0]
     assert table.header[1:] == ("copy", "seeds", "solved tasks", "step time")
-    assert rows_of(table)["mine"] == ["0.30", "3", "1/1", "–"]
+    assert texts(table)["mine"] == ["0.30", "3", "1/1", "–"]
 
 
 def test_the_first_folder_with_a_row_counts(tmp_path, published):
     again = write(tmp_path / "again", {"rope": {"copy": 0.0, "sort": 0.0}})
     rows = suite.merged([published, again], protocol())
-    assert rows_of(suite.tables(rows.study, 10, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
+    assert texts(suite.tables(rows.study, 10, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
     assert rows.left_out == ()
 
 
@@ -171,7 +167,7 @@ def test_quick_rows_are_left_out_of_the_complete_table(tmp_path):
 def test_other_runs_of_a_row_are_left_out_and_named(tmp_path, published):
     again = write(tmp_path / "again", {"rope": {"copy": 0.0, "sort": 0.0}}, runs="b")
     rows = suite.merged([published, again], protocol())
-    assert rows_of(suite.tables(rows.study, 10, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
+    assert texts(suite.tables(rows.study, 10, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
     assert rows.left_out == (
         f"rope in {again} is left out of copy, sort: the table has a row with this name and other "
         f"runs.",
@@ -203,7 +199,7 @@ def test_a_row_says_how_many_seeds_it_has_and_whether_it_is_unfinished(tmp_path,
     mine = write(tmp_path / "mine", {"mine": {"copy": 0.4, "sort": 0.8}}, seeds=1)
     page = suite.page([published, mine], protocol(), "")
     table = suite.tables(suite.merged([published, mine], protocol()).study, 10, {})[0]
-    seeds = {name: cells[table.header.index("seeds") - 1] for name, cells in rows_of(table).items()}
+    seeds = {name: cells[table.header.index("seeds") - 1] for name, cells in texts(table).items()}
     assert seeds == {
         "shaw": "10",
         "alibi": "10",

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab.runs import records
+from tests.record_values import measured
 
 ROOT = Path(__file__).parents[2]
 KILLS = 30
@@ -77,25 +78,6 @@ def sweep(tmp_path, folder, study=STUDY, before=()):
     return subprocess.run(
         line, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
     )
-
-
-def measured(folder):
-    """Run -> what must not depend on how its record came about."""
-    kept = (
-        "run_id",
-        "config",
-        "status",
-        "error",
-        "rows",
-        "chance_levels",
-        "curve",
-        "exposure",
-        "scale_ratio",
-        "checkpoint",
-    )
-    return {
-        run_id: {k: record[k] for k in kept} for run_id, record in records.read_all(folder).items()
-    }
 
 
 @pytest.fixture(scope="module")

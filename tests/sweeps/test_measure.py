@@ -12,6 +12,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import measure
 from pe_lab.training import run_records
 from tests import tiny
+from tests.record_values import files
 
 pytestmark = pytest.mark.slow  # all share a trained run
 
@@ -51,10 +52,6 @@ def read(folder):
         (r["config"]["model"]["encodings"][0]["name"], r["member"]["seed"]): r
         for r in records.read_all(folder).values()
     }
-
-
-def files(folder):
-    return {path.name: path.read_bytes() for path in (folder / "records").iterdir()}
 
 
 def new_rows(folder, trained):

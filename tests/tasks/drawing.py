@@ -37,10 +37,15 @@ def sample(one, keys, lengths, bound, split="train"):
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:count], *batches)
 
 
-def drawn(one, length, count=1000):
+def drawn(one, length, count=1000, seed=0):
     """Examples of one length, in its own shapes."""
     sample = jax.jit(jax.vmap(lambda key: one.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), count)))
+    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(seed), count)))
+
+
+def example(one, length, bound):
+    """One example, in the shapes of length `bound`."""
+    return jax.jit(one.sample, static_argnums=2)(jax.random.key(0), length, bound)
 
 
 @functools.cache

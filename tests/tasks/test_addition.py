@@ -7,7 +7,7 @@ from pe_lab.runs import plugins
 from pe_lab.tasks._arithmetic import carried, num_digits
 from pe_lab.tasks.addition import Addition
 from tests.tasks import _oracles
-from tests.tasks.drawing import symbols
+from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [
     {},
@@ -39,16 +39,9 @@ def lengths(count, length, operands=2, **arguments):
     )
 
 
-def examples(task, length, count):
-    return jax.tree.map(
-        np.asarray,
-        jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys(count)),
-    )
-
-
 def one_structure(length, **arguments):
     """Of an example with operands of `length` digits."""
-    structure = examples(Addition(lengths="equal", **arguments), length, 1).structure
+    structure = drawn(Addition(lengths="equal", **arguments), length, 1).structure
     return {name: tuple(part[0].tolist() for part in pair) for name, pair in structure.items()}
 
 
@@ -93,8 +86,8 @@ def test_hints_and_signs_are_no_digits_and_the_sum_of_k_operands_has_row_k_plus_
 @pytest.mark.slow
 def test_only_the_last_sum_of_a_scratchpad_is_scored():
     """dd + dd -> 00 > dd > dd"""
-    drawn = examples(Addition(lengths="equal", padding="answer", scratchpad=True), 1, 1)
-    assert np.flatnonzero(drawn.answer_mask[0]).tolist() == [6, 7]
+    examples = drawn(Addition(lengths="equal", padding="answer", scratchpad=True), 1, 1)
+    assert np.flatnonzero(examples.answer_mask[0]).tolist() == [6, 7]
 
 
 @pytest.mark.slow
@@ -141,7 +134,7 @@ def test_a_first_digit_is_not_0_except_in_0_itself():
 def test_the_number_of_operands_is_uniform():
     """900 draws of 2..4: 300 of each, standard deviation 14."""
     task = Addition(operands=4, min_operands=2)
-    prompts = examples(task, 2, 900).prompt
+    prompts = drawn(task, 2, 900).prompt
     counts = np.bincount((prompts == task.vocabulary.names.index("+")).sum(axis=1), minlength=4)
     assert counts[0] == 0
     assert abs(counts[1:] - 300).max() < 60
@@ -154,35 +147,35 @@ def test_blanks_are_in_front_of_a_part_of_the_tokens():
     3000 tokens have a blank, standard deviation 39. 150 have two, standard deviation 12.
     """
     task = Addition(padding="none", blanks=0.5)
-    drawn = examples(task, 1, 2000)
+    examples = drawn(task, 1, 2000)
     text = [
         "".join(task.vocabulary.names[s] for s in row[mask])
-        for row, mask in zip(drawn.prompt, drawn.prompt_mask, strict=True)
+        for row, mask in zip(examples.prompt, examples.prompt_mask, strict=True)
     ]
     assert abs(sum(t.replace("__", "_").count("_") for t in text) - 3000) < 175
     assert abs(sum(t.count("__") for t in text) - 150) < 55
     assert max(t.count("___") for t in text) == 0
     assert {t.replace("_", "")[1] for t in text} == {"+"}
-    blank = drawn.prompt == task.vocabulary.names.index("_")
-    assert not drawn.structure["symbols"][0][blank].any()
+    blank = examples.prompt == task.vocabulary.names.index("_")
+    assert not examples.structure["symbols"][0][blank].any()
 
 
 @pytest.mark.slow
 def test_hints_begin_anywhere_and_go_round():
     """1200 draws of 4 hints: 300 of each, standard deviation 15."""
     task = Addition(padding="answer", hints=4, lengths="equal")
-    drawn = examples(task, 2, 1200).prompt[:, :6:2] - task.vocabulary.names.index("h0")
-    assert abs(np.bincount(drawn[:, 2], minlength=4) - 300).max() < 65
-    np.testing.assert_array_equal(drawn, (drawn[:, 2:] + [[2, 1, 0]]) % 4)
+    examples = drawn(task, 2, 1200).prompt[:, :6:2] - task.vocabulary.names.index("h0")
+    assert abs(np.bincount(examples[:, 2], minlength=4) - 300).max() < 65
+    np.testing.assert_array_equal(examples, (examples[:, 2:] + [[2, 1, 0]]) % 4)
 
 
 @pytest.mark.slow
 def test_a_total_length_counts_both_operands_both_signs():
     """1200 draws of 1..4 digits: 300 of each, standard deviation 15."""
     task = Addition(base=2, padding="none", total_length=True)
-    drawn = examples(task, 7, 1200)
-    assert (drawn.prompt_mask.sum(axis=1) == 6).all()
-    first = (drawn.prompt == 2).argmax(axis=1)
+    examples = drawn(task, 7, 1200)
+    assert (examples.prompt_mask.sum(axis=1) == 6).all()
+    first = (examples.prompt == 2).argmax(axis=1)
     assert abs(np.bincount(first, minlength=5)[1:] - 300).max() < 65
     assert (task.min_length, task.prompt_bound(7), task.target_bound(7)) == (4, 6, 5)
 
@@ -202,8 +195,8 @@ def test_bounds():
 @pytest.mark.slow
 def test_other_digits_are_those_of_every_operand_but_the_first():
     task = Addition(padding="none", zero=False, operands=3, other_digits=4, lengths="equal")
-    drawn = examples(task, 2, 20)
-    for prompt, mask in zip(drawn.prompt, drawn.prompt_mask, strict=True):
+    examples = drawn(task, 2, 20)
+    for prompt, mask in zip(examples.prompt, examples.prompt_mask, strict=True):
         assert [len(operand) for operand in task.operands_of(prompt[mask], "+")] == [2, 4, 4]
     # The shapes follow from the longer of the two, so that several values share them.
     assert [task.prompt_bound(n) for n in (2, 4, 5)] == [14, 14, 17]

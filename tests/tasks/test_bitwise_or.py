@@ -1,12 +1,11 @@
 import collections
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.tasks.bitwise_or import BitwiseOr
 from pe_lab.tasks.chance_levels import chance_levels
+from tests.tasks.drawing import drawn
 
 pytestmark = pytest.mark.slow
 
@@ -20,18 +19,10 @@ def oracle(task, prompt):
     return np.array([int(bit) for bit in f"{both:0{width}b}"])
 
 
-def examples(task, length, count):
-    keys = jax.random.split(jax.random.key(3), count)
-    return jax.tree.map(
-        np.asarray,
-        jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys),
-    )
-
-
-def prompts(drawn):
+def prompts(examples):
     return [
         "".join("01|"[s] for s in row[mask])
-        for row, mask in zip(drawn.prompt, drawn.prompt_mask, strict=True)
+        for row, mask in zip(examples.prompt, examples.prompt_mask, strict=True)
     ]
 
 
@@ -40,7 +31,7 @@ def test_every_example_up_to_a_length_is_equally_likely():
 
     The 6 with vectors of one length have two versions: 100 of each, standard deviation 10.
     """
-    counts = collections.Counter(prompts(examples(BitwiseOr(), 3, 2800)))
+    counts = collections.Counter(prompts(drawn(BitwiseOr(), 3, 2800)))
     expected = {}
     for first in range(1, 4):
         for second in range(1, 4):
@@ -57,13 +48,13 @@ def test_every_example_up_to_a_length_is_equally_likely():
 
 def test_equal_vectors_have_the_one_anywhere():
     """1600 draws of 4 places in 2 vectors: 200 of each, standard deviation 13."""
-    counts = collections.Counter(prompts(examples(BitwiseOr(lengths="equal"), 4, 1600)))
+    counts = collections.Counter(prompts(drawn(BitwiseOr(lengths="equal"), 4, 1600)))
     assert len(counts) == 8
     assert max(abs(count - 200) for count in counts.values()) < 60
 
 
 def test_bits_at_one_place_share_a_number():
-    structure = examples(BitwiseOr(lengths="equal"), 2, 1).structure
+    structure = drawn(BitwiseOr(lengths="equal"), 2, 1).structure
     assert [part[0].tolist() for part in structure["coupled"]] == [[1, 2, 0, 1, 2], [1, 2]]
     assert [part[0].tolist() for part in structure["symbols"]] == [
         [True, True, False, True, True],

@@ -7,6 +7,7 @@ import pytest
 
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.compute_sqrt import ComputeSqrt, _root
+from tests.tasks.drawing import drawn
 
 
 def oracle(task, prompt):
@@ -20,11 +21,6 @@ def oracle(task, prompt):
             high = middle
     width = (len(prompt) + 1) // 2
     return np.array([int(bit) for bit in f"{low:0{width}b}"])
-
-
-def drawn(length, count):
-    keys = jax.random.split(jax.random.key(0), count)
-    return jax.jit(jax.vmap(lambda k: ComputeSqrt().sample(k, jnp.asarray(length), length)))(keys)
 
 
 def test_worked_examples():
@@ -58,7 +54,7 @@ def test_squares_and_what_stands_before_them_have_neighbouring_roots(length):
 
 @pytest.mark.slow
 def test_long_roots_are_those_of_pythons_own_integers():
-    e = drawn(200, 20)
+    e = drawn(ComputeSqrt(), 200, 20)
     for prompt, target in zip(np.asarray(e.prompt), np.asarray(e.target), strict=True):
         number, root = (int("".join(map(str, bits)), 2) for bits in (prompt, target))
         assert root == math.isqrt(number)
@@ -67,7 +63,7 @@ def test_long_roots_are_those_of_pythons_own_integers():
 @pytest.mark.slow
 def test_every_number_above_zero_comes_equally_often():
     """2100 draws of three bits: 300 each expected, standard deviation 16."""
-    counts = np.bincount(np.asarray(drawn(3, 2100).prompt) @ [4, 2, 1], minlength=8)
+    counts = np.bincount(drawn(ComputeSqrt(), 3, 2100).prompt @ [4, 2, 1], minlength=8)
     assert counts[0] == 0
     assert abs(counts[1:] - 300).max() < 75
 

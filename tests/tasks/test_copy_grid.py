@@ -1,12 +1,11 @@
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.tasks import _grids
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.copy_grid import CopyGrid
-from tests.tasks.drawing import symbols
+from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [
     {},
@@ -26,15 +25,9 @@ def oracle(task, prompt):
     return np.array(symbols[:-1])
 
 
-def draw(task, length, count, seed=0):
-    keys = jax.random.split(jax.random.key(seed), count)
-    sample = jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(keys))
-
-
 def written(task, length, signs, width):
     """A drawn example whose rows are of this width and have this many signs between them."""
-    e = draw(task, length, 40)
+    e = drawn(task, length, 40)
     fits = ((e.prompt == task.num_symbols).sum(axis=1) == signs) & (
         e.prompt_mask.sum(axis=1) == (signs + 1) * (width + 1) - 1
     )
@@ -87,7 +80,7 @@ def test_cells_are_uniform_and_grids_equally_likely():
     Bounds are five standard deviations, which is 82 for the grids.
     """
     task = CopyGrid(num_symbols=4)
-    e = draw(task, 3, 1200)
+    e = drawn(task, 3, 1200)
     _, counts = np.unique(
         np.stack([(e.prompt == 4).sum(axis=1), e.prompt_mask.sum(axis=1)]),
         axis=1,

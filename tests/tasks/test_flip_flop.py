@@ -1,12 +1,11 @@
 import functools
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.flip_flop import _READ, _WRITE, FlipFlop
+from tests.tasks.drawing import drawn
 
 VARIANTS = [{}, dict(p_ignore=0.1), dict(p_ignore=1.0)]
 
@@ -25,8 +24,7 @@ def oracle(task, prompt, given):
 @functools.cache
 def many(p_ignore):
     """400 examples of 22 instructions."""
-    draw = jax.jit(jax.vmap(lambda k: FlipFlop(p_ignore=p_ignore).sample(k, jnp.asarray(22), 22)))
-    return jax.tree.map(np.asarray, draw(jax.random.split(jax.random.key(0), 400)))
+    return drawn(FlipFlop(p_ignore=p_ignore), 22, 400)
 
 
 def test_a_worked_example():

@@ -8,7 +8,7 @@ from pe_lab.tasks import _grids
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.layouts import Decoder
 from pe_lab.tasks.minesweeper import _MINE, _SEPARATOR, _ZERO, Minesweeper
-from tests.tasks.drawing import symbols
+from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [{}, {"min_side": 1}, {"min_ratio": 0.5, "max_ratio": 0.5}]
 
@@ -27,12 +27,6 @@ def oracle(task, prompt):
             is_mine = board[row][column] == _MINE
             target.append(_MINE if is_mine else _ZERO + neighbors.count(_MINE))
     return np.array(target)
-
-
-def draw(task, length, count, seed=0):
-    keys = jax.random.split(jax.random.key(seed), count)
-    sample = jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))
-    return jax.tree.map(np.asarray, sample(keys))
 
 
 def sides_of(examples):
@@ -55,7 +49,7 @@ def test_a_board_by_hand():
 @pytest.mark.parametrize(("min_side", "length", "boards"), [(5, 5, 1), (5, 7, 5), (1, 3, 5)])
 def test_boards_with_a_longer_side_are_equally_likely(min_side, length, boards):
     """1000 draws over 2 (n - min) + 1 boards; five standard deviations of a fifth are 63."""
-    height, width = sides_of(draw(Minesweeper(min_side), length, 1000))
+    height, width = sides_of(drawn(Minesweeper(min_side), length, 1000))
     assert (np.maximum(height, width) == length).all()
     assert min(height.min(), width.min()) == min_side
     _, counts = np.unique(np.stack([height, width]), axis=1, return_counts=True)
@@ -69,7 +63,7 @@ def test_each_board_has_a_ratio_of_its_own_uniform_between_the_two():
 
     The ratios have the spread of a uniform one, 0.043, in addition to a board's noise of 0.03.
     """
-    e = draw(Minesweeper(12), 12, 2000)
+    e = drawn(Minesweeper(12), 12, 2000)
     ratio = (e.target == 0).sum(axis=1, where=e.target_mask) / 144
     assert abs(ratio.mean() - 0.175) < 5 * 0.054 / 2000**0.5
     expected = 0.15**2 / 12 + (0.175 * 0.825 - 0.15**2 / 12) / 144
@@ -80,14 +74,14 @@ def test_each_board_has_a_ratio_of_its_own_uniform_between_the_two():
 @pytest.mark.slow
 def test_mines_stand_in_every_field_alike():
     """Their frequency in 25 fields of 2000 boards: standard deviation 0.0085."""
-    e = draw(Minesweeper(5), 5, 2000, seed=3)
+    e = drawn(Minesweeper(5), 5, 2000, seed=3)
     assert abs((e.target == 0).mean(axis=0) - 0.175).max() < 0.0425
 
 
 @pytest.mark.slow
 def test_structure_and_alignment_by_hand():
     """A board of two rows and one of two columns, as far as they are written."""
-    e = draw(Minesweeper(1), 2, 20)
+    e = drawn(Minesweeper(1), 2, 20)
     height, width = sides_of(e)
     i, j = (np.flatnonzero((height == h) & (width == w))[0] for h, w in ((2, 2), (2, 1)))
     coupled, grid = e.structure["coupled"], e.structure["grid"]

@@ -1,9 +1,9 @@
-import jax
 import numpy as np
 import pytest
 
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.missing_duplicate import _FILLER, _HIDDEN, MissingDuplicate
+from tests.tasks.drawing import first_drawn
 
 
 def oracle(task, prompt):
@@ -15,13 +15,8 @@ def oracle(task, prompt):
     return np.array([symbols[(hidden + half) % (2 * half)]])
 
 
-@jax.jit
-def draw(keys, length):
-    return jax.vmap(lambda k: MissingDuplicate().sample(k, length, 9))(keys)
-
-
 def many(length):
-    return jax.tree.map(np.asarray, draw(jax.random.split(jax.random.key(0), 1200), length))
+    return first_drawn(MissingDuplicate(), length, 1200)
 
 
 def test_the_papers_examples():

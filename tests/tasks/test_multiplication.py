@@ -1,11 +1,9 @@
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.tasks.multiplication import Multiplication
 from tests.tasks import _oracles
-from tests.tasks.drawing import symbols
+from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [
     {},
@@ -37,14 +35,6 @@ def oracle(task, prompt):
     return np.array(symbols(task.vocabulary, " ".join(text)))
 
 
-def examples(task, length, count):
-    keys = jax.random.split(jax.random.key(3), count)
-    return jax.tree.map(
-        np.asarray,
-        jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys),
-    )
-
-
 def said(prompt, **arguments):
     task = Multiplication(**arguments)
     return task.vocabulary.text(
@@ -66,8 +56,8 @@ def test_worked_examples():
 @pytest.mark.slow
 def test_long_products_are_those_of_the_oracle():
     task = Multiplication(other_digits=None, lengths="equal")
-    drawn = examples(task, 30, 8)
-    for prompt, target in zip(drawn.prompt, drawn.target, strict=True):
+    examples = drawn(task, 30, 8)
+    for prompt, target in zip(examples.prompt, examples.target, strict=True):
         np.testing.assert_array_equal(target, oracle(task, prompt))
 
 
@@ -75,18 +65,18 @@ def test_long_products_are_those_of_the_oracle():
 def test_a_second_operand_of_fixed_digits_is_uniform_and_may_begin_with_0():
     """2000 draws of 2 digits have 200 of each digit at both places, standard deviation 13.4."""
     task = Multiplication(other_digits=2)
-    drawn = examples(task, 1, 2000)
-    assert (drawn.prompt_mask.sum(axis=1) == 4).all()
+    examples = drawn(task, 1, 2000)
+    assert (examples.prompt_mask.sum(axis=1) == 4).all()
     for place in (2, 3):
-        assert abs(np.bincount(drawn.prompt[:, place], minlength=10) - 200).max() < 65
+        assert abs(np.bincount(examples.prompt[:, place], minlength=10) - 200).max() < 65
 
 
 @pytest.mark.slow
 def test_both_operands_have_lengths_of_their_own():
     """900 draws of 1..3 and 1..3: 100 of each pair, standard deviation 9.4."""
-    drawn = examples(Multiplication(other_digits=None), 3, 900)
-    first = (drawn.prompt == 10).argmax(axis=1)
-    second = drawn.prompt_mask.sum(axis=1) - 1 - first
+    examples = drawn(Multiplication(other_digits=None), 3, 900)
+    first = (examples.prompt == 10).argmax(axis=1)
+    second = examples.prompt_mask.sum(axis=1) - 1 - first
     counts = np.bincount(4 * first + second, minlength=16).reshape(4, 4)
     assert counts[0].sum() + counts[:, 0].sum() == 0
     assert abs(counts[1:, 1:] - 100).max() < 45
@@ -94,7 +84,7 @@ def test_both_operands_have_lengths_of_their_own():
 
 @pytest.mark.slow
 def test_digits_of_equal_significance_share_a_number():
-    structure = examples(Multiplication(lengths="equal"), 2, 1).structure
+    structure = drawn(Multiplication(lengths="equal"), 2, 1).structure
     assert [part[0].tolist() for part in structure["coupled"]] == [[2, 1, 0, 1], [1, 2, 3]]
     assert [part[0].tolist() for part in structure["symbols"]] == [
         [True, True, False, True],
@@ -109,11 +99,11 @@ def test_digits_of_equal_significance_share_a_number():
 @pytest.mark.slow
 def test_a_partial_product_has_the_significance_that_it_has_in_the_product():
     """Of 2 digits by 2: xxx + xxx = xxxx > xxxx."""
-    drawn = examples(Multiplication(other_digits=None, scratchpad=True, lengths="equal"), 2, 1)
-    grid = drawn.structure["grid"][1][0]
+    examples = drawn(Multiplication(other_digits=None, scratchpad=True, lengths="equal"), 2, 1)
+    grid = examples.structure["grid"][1][0]
     assert grid[:, 1].tolist() == [1, 2, 3, 0, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4]
     assert grid[:, 0].tolist() == [3, 3, 3, 0, 4, 4, 4, 0, 3, 3, 3, 3, 0, 4, 4, 4, 4]
-    assert np.flatnonzero(drawn.answer_mask[0]).tolist() == [13, 14, 15, 16]
+    assert np.flatnonzero(examples.answer_mask[0]).tolist() == [13, 14, 15, 16]
 
 
 def test_bounds_and_what_it_refuses():

@@ -1,12 +1,10 @@
 import re
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.tasks.polynomial import Polynomial
-from tests.tasks.drawing import symbols
+from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [{}, dict(whole_terms=True), dict(modulus=3), dict(modulus=12, whole_terms=True)]
 
@@ -21,9 +19,8 @@ def oracle(task, prompt):
 
 
 def texts(task, length, count):
-    keys = jax.random.split(jax.random.key(0), count)
-    e = jax.jit(jax.vmap(lambda k: task.sample(k, jnp.asarray(length), length)))(keys)
-    return [task.vocabulary.text(p) for p in np.asarray(e.prompt).tolist()], e
+    e = drawn(task, length, count)
+    return [task.vocabulary.text(p) for p in e.prompt.tolist()], e
 
 
 def test_worked_examples():

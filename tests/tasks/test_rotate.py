@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pe_lab.tasks.rotate import Rotate
+from tests.tasks.drawing import example
 
 VARIANTS = [{}, dict(by=4, drawn=True), dict(num_symbols=9, distinct=True, by=3)]
 
@@ -14,10 +15,6 @@ def oracle(task, prompt):
     return np.roll(symbols, -step)
 
 
-def one(task, length, bound):
-    return jax.jit(task.sample, static_argnums=2)(jax.random.key(0), length, bound)
-
-
 def test_worked_examples():
     assert oracle(Rotate(), np.array([0, 1, 1])).tolist() == [1, 1, 0]
     assert oracle(Rotate(by=5), np.array([0, 1, 1])).tolist() == [1, 0, 1]
@@ -25,7 +22,7 @@ def test_worked_examples():
 
 
 def test_a_step_longer_than_the_string_begins_anew():
-    e = one(Rotate(by=7), 3, 4)
+    e = example(Rotate(by=7), 3, 4)
     assert e.alignment.tolist() == [1, 2, 0, -1]
 
 
@@ -43,10 +40,10 @@ def test_every_step_is_equally_likely_and_told():
 
 @pytest.mark.slow
 def test_a_drawn_step_is_not_told_by_coupled_positions():
-    e = one(Rotate(by=4, drawn=True), 3, 5)
+    e = example(Rotate(by=4, drawn=True), 3, 5)
     assert e.structure["coupled"][0].tolist() == [1, 2, 3, 4, 0, 0]
     assert e.structure["coupled"][1].tolist() == [0] * 5
-    assert one(Rotate(), 3, 5).structure == {}
+    assert example(Rotate(), 3, 5).structure == {}
 
 
 def test_names_and_bounds():

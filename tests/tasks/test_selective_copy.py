@@ -5,16 +5,13 @@ import pytest
 
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.selective_copy import SelectiveCopy
+from tests.tasks.drawing import example
 
 VARIANTS = [{}, dict(num_symbols=3, num_content=2)]
 
 
 def oracle(task, prompt):
     return np.array([symbol for symbol in prompt.tolist() if symbol != task.num_symbols])
-
-
-def one(task, length, bound):
-    return jax.jit(task.sample, static_argnums=2)(jax.random.key(0), length, bound)
 
 
 def test_a_worked_example():
@@ -51,13 +48,13 @@ def test_each_blank_stands_before_a_symbol_drawn_for_it_alone():
 
 @pytest.mark.slow
 def test_the_shortest_prompt_is_all_content():
-    e = one(SelectiveCopy(num_content=4), 4, 9)
+    e = example(SelectiveCopy(num_content=4), 4, 9)
     assert e.alignment.tolist() == [0, 1, 2, 3]
     assert e.prompt[:4].tolist() == e.target.tolist()
 
 
 def test_coupled_positions_do_not_tell_the_blanks():
-    e = one(SelectiveCopy(num_content=2), 4, 5)
+    e = example(SelectiveCopy(num_content=2), 4, 5)
     assert e.structure["coupled"][0].tolist() == [1, 2, 3, 4, 0]
     assert e.structure["coupled"][1].tolist() == [0, 0]
 

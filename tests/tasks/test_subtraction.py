@@ -1,11 +1,9 @@
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.tasks.subtraction import Subtraction
 from tests.tasks import _oracles
-from tests.tasks.drawing import symbols
+from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [
     {},
@@ -22,14 +20,6 @@ def oracle(task, prompt):
     minus = "-" if difference < 0 else ""
     text = digits + minus if task.reverse_answer else minus + digits
     return np.array(symbols(task.vocabulary, " ".join(text)))
-
-
-def examples(task, length, count):
-    keys = jax.random.split(jax.random.key(3), count)
-    return jax.tree.map(
-        np.asarray,
-        jax.jit(jax.vmap(lambda key: task.sample(key, jnp.asarray(length), length)))(keys),
-    )
 
 
 def text(task, values, mask):
@@ -58,21 +48,21 @@ def test_worked_examples():
 def test_the_larger_operand_comes_first_unless_differences_may_be_negative():
     """800 pairs; of unordered ones 45 in 100 are below 0: 360, standard deviation 14."""
     ordered, free = Subtraction(), Subtraction(negative=True)
-    drawn = examples(ordered, 1, 800)
-    assert (drawn.prompt[:, 0] >= drawn.prompt[:, 2]).all()
-    drawn = examples(free, 1, 800)
-    below = drawn.prompt[:, 0] < drawn.prompt[:, 2]
+    e = drawn(ordered, 1, 800)
+    assert (e.prompt[:, 0] >= e.prompt[:, 2]).all()
+    e = drawn(free, 1, 800)
+    below = e.prompt[:, 0] < e.prompt[:, 2]
     assert abs(below.sum() - 360) < 65
-    assert [t.endswith("-") for t in text(free, drawn.target, drawn.target_mask)] == below.tolist()
+    assert [t.endswith("-") for t in text(free, e.target, e.target_mask)] == below.tolist()
 
 
 @pytest.mark.slow
 def test_operands_keep_their_lengths_when_they_change_places():
     """900 pairs of 1..2 digits: lengths (1, 1) and (2, 2) in a quarter each, (2, 1) in a half."""
     task = Subtraction(padding="none")
-    drawn = examples(task, 2, 900)
+    e = drawn(task, 2, 900)
     sizes = np.array(
-        [[len(part) for part in t.split("-")] for t in text(task, drawn.prompt, drawn.prompt_mask)]
+        [[len(part) for part in t.split("-")] for t in text(task, e.prompt, e.prompt_mask)]
     )
     assert (sizes[:, 0] >= sizes[:, 1]).all()
     for size, expected in (((1, 1), 225), ((2, 1), 450), ((2, 2), 225)):
@@ -81,14 +71,14 @@ def test_operands_keep_their_lengths_when_they_change_places():
 
 @pytest.mark.slow
 def test_digits_of_equal_significance_share_a_number_and_signs_have_none():
-    drawn = examples(Subtraction(lengths="equal", negative=True), 2, 40)
-    coupled, grid = drawn.structure["coupled"], drawn.structure["grid"]
+    e = drawn(Subtraction(lengths="equal", negative=True), 2, 40)
+    coupled, grid = e.structure["coupled"], e.structure["grid"]
     assert (coupled[0] == [[2, 1, 0, 2, 1]]).all()
     assert (coupled[1] == [[1, 2, 0]]).all()
-    assert drawn.target_mask[:, 2].any()  # a sign
+    assert e.target_mask[:, 2].any()  # a sign
     assert grid[0][0].tolist() == [[1, 2], [1, 1], [0, 0], [2, 2], [2, 1]]
     assert (grid[1] == [[[3, 1], [3, 2], [0, 0]]]).all()
-    np.testing.assert_array_equal(drawn.answer_mask, drawn.target_mask)
+    np.testing.assert_array_equal(e.answer_mask, e.target_mask)
 
 
 def test_bounds_and_what_it_refuses():

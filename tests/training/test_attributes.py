@@ -11,7 +11,6 @@ from pe_lab.runs.evaluation_points import EvaluationPoint, is_done
 from pe_lab.training import frozen_data
 from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.state import initial_state
 from tests import tiny
 
 METRIC = "exact_match_by_attribute"
@@ -22,14 +21,10 @@ PARITY = dict(task=dict(name="parity"), layout__end_token=False, model__num_laye
 ADDITION = dict(task=TASK, train__max_length=2, model__num_layers=1)
 
 
-def params_of(setup):
-    return jax.jit(functools.partial(initial_state, setup))(tiny.members({})).params
-
-
 def rows_of(setup, *points):
     lengths = (*setup.run.evaluate.all_lengths, *(point.length for point in points))
     evaluator = Evaluator(setup, lengths, lambda function, *_: jax.jit(function))
-    return evaluator.rows(params_of(setup), points)[0]
+    return evaluator.rows(tiny.params_of(setup), points)[0]
 
 
 @functools.cache

@@ -206,9 +206,8 @@ def test_a_length_beyond_the_table_is_null_with_its_reason():
 
 
 def beyond_table():
-    run = tiny.run({"name": "learned", "max_positions": 8})
-    made = build_setup(run)
-    return made, jax.jit(functools.partial(initial_state, made))(members({})).params
+    made = build_setup(tiny.run({"name": "learned", "max_positions": 8}))
+    return made, tiny.params_of(made)
 
 
 @pytest.mark.full
@@ -447,12 +446,8 @@ def test_a_scratchpads_answer_is_scored_alone_as_well():
     assert measured.sums.metrics["exact_match_without_end"] == (wholes, 12)
     assert answers > wholes
     plain = build_setup(tiny.run("sinusoidal", model__num_layers=1))
-    (rows,) = evaluator(plain).rows(params_of(plain), [EvaluationPoint("test", 3, 0)])
+    (rows,) = evaluator(plain).rows(tiny.params_of(plain), [EvaluationPoint("test", 3, 0)])
     assert "answer_exact_match" not in {r["metric"] for r in rows}
-
-
-def params_of(made):
-    return jax.jit(functools.partial(initial_state, made))(members({})).params
 
 
 @pytest.mark.full
@@ -463,7 +458,7 @@ def test_a_text_has_the_likelihood_of_every_place(tmp_path):
     made = build_setup(
         tiny.run("sinusoidal", task=task, layout__end_token=False, model__num_layers=1)
     )
-    params, data = params_of(made), made.data("test")
+    params, data = tiny.params_of(made), made.data("test")
     (rows,) = evaluator(made).rows(params, [EvaluationPoint("test", 3, 0)])
     found = {r["metric"]: r["value"] for r in rows}
     keys = evaluation_data.keys(1, 3, jnp.arange(16))

@@ -16,7 +16,6 @@ from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.training import frozen_data, step
 from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import CHANCE_LEVEL_EXAMPLES, Evaluator
-from pe_lab.training.state import initial_state
 from tests import tiny
 from tests.marks import full
 
@@ -34,7 +33,7 @@ def addition(exact, **changes):
 def answer_digits(exact):
     """Digits of all answers to 64 test examples of length 5."""
     made = build_setup(addition(exact, evaluate__num_examples=64, **FREE))
-    params = jax.jit(functools.partial(initial_state, made))(tiny.members({})).params
+    params = tiny.params_of(made)
     (measured,) = Evaluator(made, (5,), lambda f, *_: jax.jit(f)).measure(
         params, EvaluationPoint("test", 5, 0), 64
     )

@@ -17,6 +17,7 @@ from pe_lab.training.loop import Training
 from pe_lab.training.state import initial_state
 from pe_lab.training.warm_start import check_held_out
 from tests import tiny
+from tests.models import assert_equal
 
 SMALL = dict(model__num_layers=1, train__schedule="constant", evaluate__lengths=(3,))
 PARENTS = tiny.group("rope", train__steps=6, **SMALL)
@@ -60,10 +61,6 @@ def begun(folder, group):
     return Training(group, folder, lambda event: None)
 
 
-def equal(a, b):
-    jax.tree.map(np.testing.assert_array_equal, a, b)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("study", ["parents", "absolute"])
 def test_every_member_starts_from_its_own_parents_parameters_and_a_new_optimizer(
@@ -74,9 +71,10 @@ def test_every_member_starts_from_its_own_parents_parameters_and_a_new_optimizer
         folder, children(study=str(results / "parents") if study == "absolute" else study)
     )
     final = begun(results / "parents", PARENTS).state
-    equal(training.state.params, final.params)
+    assert_equal(training.state.params, final.params)
     fresh = jax.jit(functools.partial(initial_state, training.setup))(training.members)
-    equal(dataclasses.replace(training.state, params=None), dataclasses.replace(fresh, params=None))
+    state = dataclasses.replace(training.state, params=None)
+    assert_equal(state, dataclasses.replace(fresh, params=None))
     assert any(
         (a != b).any()
         for a, b in zip(*map(jax.tree.leaves, (fresh.params, final.params)), strict=True)
@@ -113,8 +111,8 @@ def test_what_its_parent_had_not_starts_fresh(results):
         .params["decoder"]
         .pop("input_encodings")
     )
-    equal(training.state.params["decoder"].pop("input_encodings"), scratch)
-    equal(training.state.params, begun(results / "parents", PARENTS).state.params)
+    assert_equal(training.state.params["decoder"].pop("input_encodings"), scratch)
+    assert_equal(training.state.params, begun(results / "parents", PARENTS).state.params)
 
 
 @pytest.mark.full
@@ -140,7 +138,7 @@ def test_exposure_is_of_the_whole_ancestry(results):
 def test_a_grandchild_starts_from_a_child_in_its_own_study(results):
     first = begun(results / "study", children(study="", parents=CHILDREN, train__steps=3))
     assert first.members.first_step.tolist() == [10, 10]
-    equal(first.state.params, begun(results / "study", CHILDREN).state.params)
+    assert_equal(first.state.params, begun(results / "study", CHILDREN).state.params)
     assert [run.member_settings()["init_from"] for run in GRANDCHILDREN.runs] == [
         run.run_id for run in CHILDREN.runs
     ]

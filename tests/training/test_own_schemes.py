@@ -92,11 +92,7 @@ def test_a_named_scheme_that_is_the_studys_has_the_studys_draws():
     setup = build_setup(tiny.run(dict(name="fire", positions=RANDOMIZED), positions=RANDOMIZED))
     assert len(setup.schemes) == 1
     plain = build_setup(tiny.run("fire", positions=RANDOMIZED))
-    equal(loss_and_gradient(setup), loss_and_gradient(plain))
-
-
-def equal(a, b):
-    jax.tree.map(np.testing.assert_array_equal, a, b)
+    models.assert_equal(loss_and_gradient(setup), loss_and_gradient(plain))
 
 
 @pytest.mark.slow
@@ -106,7 +102,7 @@ def test_all_heads_are_no_restriction_to_the_last_bit(name):
         build_setup(tiny.run(spec, model__num_layers=1))
         for spec in (dict(name=name, heads=(0, 1)), name)
     )
-    equal(loss_and_gradient(restricted), loss_and_gradient(plain))
+    models.assert_equal(loss_and_gradient(restricted), loss_and_gradient(plain))
 
 
 @functools.cache

@@ -9,7 +9,6 @@ from pe_lab.runs import override_specs
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.state import initial_state
 from tests import tiny
 
 ADDITION = dict(name="addition", base=2, padding="none")
@@ -18,11 +17,7 @@ ADDITION = dict(name="addition", base=2, padding="none")
 @functools.cache
 def fresh():
     setup = build_setup(tiny.run("rope", task=ADDITION, train__max_length=2, model__num_layers=1))
-    return setup, params_of(setup)
-
-
-def params_of(setup):
-    return jax.jit(functools.partial(initial_state, setup))(tiny.members({})).params
+    return setup, tiny.params_of(setup)
 
 
 def rows_by_override(setup, params, *specs, lengths=(2, 3)):
@@ -85,7 +80,7 @@ def test_weights_of_one_and_zero_give_the_numbers_of_a_component_alone():
         return tiny.run("rope", task=task, train__max_length=3, model__num_layers=1)
 
     setup = build_setup(run())
-    params = params_of(setup)
+    params = tiny.params_of(setup)
     weights = [(1.0, 0.0), (0.0, 1.0)]
     specs = [dict(task=dict(weights=pair)) for pair in weights]
     (_, *overridden_rows), programs = rows_by_override(setup, params, *specs, lengths=(3,))
@@ -101,7 +96,8 @@ def test_a_length_that_an_overrides_task_lacks_is_null_with_its_reason():
     setup = build_setup(tiny.run("rope", task=task, evaluate__lengths=(2, 3, 5)))
     override = override_specs.override(dict(task=dict(num_slots=3)), setup.run)
     points = [EvaluationPoint("test", n, 0, override) for n in (3, 5)]
-    rows = Evaluator(setup, (2, 3, 5), lambda f, *_: jax.jit(f)).rows(params_of(setup), points)[0]
+    evaluator = Evaluator(setup, (2, 3, 5), lambda f, *_: jax.jit(f))
+    (rows,) = evaluator.rows(tiny.params_of(setup), points)
     assert [row["length"] for row in rows if row["value"] is not None] == [3] * (len(rows) - 1)
     assert rows[-1]["reason"] == (
         "associative_recall with these arguments has no examples of length 5"

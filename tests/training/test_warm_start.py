@@ -20,6 +20,7 @@ from pe_lab.training.trained_runs import load, load_state, params_through_traini
 from pe_lab.training.warm_start import adopt
 from tests import tiny
 from tests.marks import full
+from tests.models import assert_equal
 
 pytestmark = pytest.mark.slow  # all share a trained run
 
@@ -82,8 +83,8 @@ def test_what_was_kept_through_training_begins_as_the_run_did_and_ends_with_its_
     for r, run in enumerate(GROUP.runs):
         (first, before), (last, after) = through(trained, run)
         assert (first, last) == (0, 2)
-        equal(before, jax.tree.map(lambda leaf, r=r: leaf[r], init))
-        equal(after, load(trained, run.run_id).params)
+        assert_equal(before, jax.tree.map(lambda leaf, r=r: leaf[r], init))
+        assert_equal(after, load(trained, run.run_id).params)
 
 
 def test_a_member_that_stopped_before_the_others_has_each_state_once(folder):
@@ -103,8 +104,8 @@ def test_a_member_that_stopped_before_the_others_has_each_state_once(folder):
     )
     first, second = (dict(through(folder, run)) for run in GROUP.runs)
     assert (list(first), list(second)) == ([0, 2], [0, 2, 8])
-    equal(first[2], load(folder, GROUP.runs[0].run_id).params)
-    equal(second[8], jax.tree.map(lambda leaf: leaf + 1, second[2]))
+    assert_equal(first[2], load(folder, GROUP.runs[0].run_id).params)
+    assert_equal(second[8], jax.tree.map(lambda leaf: leaf + 1, second[2]))
 
 
 def test_where_no_point_was_kept_there_is_none_and_what_cannot_be_loaded_is_refused(folder):
@@ -186,18 +187,14 @@ def table(params, index, stack="decoder", where="attention_encodings"):
     return params[stack][where][index]["table"]
 
 
-def equal(a, b):
-    jax.tree.map(np.testing.assert_array_equal, a, b)
-
-
 @pytest.mark.full
 def test_the_same_model_adopts_everything():
     setup = made(
         "learned", "t5_bias", {"name": "shaw", "layers": (1,)}, layout__name="encoder_decoder"
     )
-    equal(adopt(numbered(setup), setup, setup), numbered(setup))
+    assert_equal(adopt(numbered(setup), setup, setup), numbered(setup))
     members = jax.tree.map(lambda p: jnp.stack([p, p + 0.5]), numbered(setup))
-    equal(adopt(members, setup, setup), members)
+    assert_equal(adopt(members, setup, setup), members)
 
 
 def test_without_an_encoding_the_others_and_the_backbone_stay():
@@ -208,15 +205,15 @@ def test_without_an_encoding_the_others_and_the_backbone_stay():
     params = numbered(whole)
     less = adopt(params, whole, made("learned", "shaw"))
     there, here = params.pop("decoder"), less.pop("decoder")
-    equal(here.pop("input_encodings"), {0: there.pop("input_encodings")[1]})
+    assert_equal(here.pop("input_encodings"), {0: there.pop("input_encodings")[1]})
     modules = there.pop("attention_encodings")
-    equal(here.pop("attention_encodings"), {0: modules[1], 1: modules[2]})
-    equal((less, here), (params, there))
+    assert_equal(here.pop("attention_encodings"), {0: modules[1], 1: modules[2]})
+    assert_equal((less, here), (params, there))
 
 
 def test_an_encoding_without_parameters_is_added_freely():
     plain = made("learned")
-    equal(adopt(numbered(plain), plain, made("learned", "rope", "alibi")), numbered(plain))
+    assert_equal(adopt(numbered(plain), plain, made("learned", "rope", "alibi")), numbered(plain))
 
 
 def test_an_encoding_with_parameters_is_added_from_a_fresh_start_or_refused():
@@ -227,7 +224,7 @@ def test_an_encoding_with_parameters_is_added_from_a_fresh_start_or_refused():
         table(started, 0, where="input_encodings"), table(fresh, 0, where="input_encodings")
     )
     del started["decoder"]["input_encodings"]
-    equal(started, numbered(plain))
+    assert_equal(started, numbered(plain))
     with pytest.raises(
         UserError,
         match=rf"^learned has parameters that the run {plain.run.run_id} was not trained with\.$",
