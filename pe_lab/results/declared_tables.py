@@ -89,12 +89,10 @@ def _table(study: Study, grid: TableGrid) -> Table:
     parts = [name_of(spec)]
     for dimension, text in zip(spec.each, grid.kind, strict=True):
         parts.append(_in_title(dimension, text))
-    return Table(
-        ", ".join(parts),
-        _caption(spec),
-        (title(spec.rows), *header),
-        tuple(body),
-        _notes(study, grid, body),
+    headings = [title(spec.rows), *header]
+    of_table = _notes(study, grid, body)
+    return notes.table(
+        ", ".join(parts), _caption(spec), headings, body, of_table, beyond="length" in spec.columns
     )
 
 
@@ -138,7 +136,8 @@ def _caption(spec: TableSpec) -> str:
     return f"{_CAPTIONS[spec.metric.show]}. {spec.note}".strip()
 
 
-def _notes(study: Study, grid: TableGrid, body: Sequence[Sequence[Cell]]) -> tuple[str, ...]:
+def _notes(study: Study, grid: TableGrid, body: Sequence[Sequence[Cell]]) -> list[str]:
+    """Return the notes of a table but those of its signs."""
     spec = grid.spec
     texts = [cell.text for row in body for cell in row]
     seeds = [study.by_name[name]["finished"] for name in grid.points["variant"].unique()]
@@ -161,17 +160,4 @@ def _notes(study: Study, grid: TableGrid, body: Sequence[Sequence[Cell]]) -> tup
         of_table.append(notes.FIRST_STEPS)
     if "best" in summaries:
         of_table.append(notes.oracle(study))
-    joined = " ".join(texts)
-    for sign, explanation in notes.SIGNS.items():
-        if sign in joined or _is_in_header(sign, study, spec):
-            of_table.append(explanation)
-    return tuple(note for note in of_table if note)
-
-
-def _is_in_header(sign: str, study: Study, spec: TableSpec) -> bool:
-    if sign == notes.REPEATED:
-        return "length" in spec.columns and bool(study.repeated_lengths)
-    by_length = "length" in (*spec.rows, *spec.columns)
-    if sign != "→" or not by_length or len(study.max_lengths) != 1:
-        return False
-    return study.lengths[-1] > study.max_lengths[0]
+    return of_table
