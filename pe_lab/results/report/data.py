@@ -5,7 +5,7 @@ Keys are short, and values that all runs share are stored once, to keep a page o
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pe_lab.metrics.base import LengthMetric
@@ -64,27 +64,28 @@ def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
             ]
         variants.append({"name": label, **entry, "values": cells})
     origins: list[Any] = []
-    places, names_of_runs = _places(plotted.full, chosen), _names_of_runs(plotted.full)
+    full = plotted.full
+    labels = dict(zip(full.by_name, _labels(full), strict=True))
+    trained = full.cases[full.cases["evaluation"] == 0]
+    variant_of = dict(zip(trained["run_id"], trained["variant"], strict=True))
+    places = _places(full, chosen, trained["variant"].unique())
     rows = []
     for record, setting in zip(run_records, settings, strict=True):
-        run_id = record["run_id"]
+        variant = variant_of[record["run_id"]]
         different = {path: value for path, value in setting.items() if path not in common}
         row = _run(record, different, origins)
-        rows.append({"v": places[run_id], "name": names_of_runs[run_id], **row})
+        rows.append({"v": places[variant], "name": labels[variant], **row})
+    of_metrics = []
+    for name in names:
+        metric = metrics.BY_NAME[name]
+        of_metrics.append({"name": name, "label": metric.label, "share": metric.style == "share"})
     return {
         "study": chosen.name,
         "length": chosen.length_name,
         "lengths": chosen.lengths,
         "offsets": chosen.offsets,
         "tasks": list(dict.fromkeys(chosen.variants["task_name"])),
-        "metrics": [
-            {
-                "name": name,
-                "label": metrics.BY_NAME[name].label,
-                "share": metrics.BY_NAME[name].style == "share",
-            }
-            for name in names
-        ],
+        "metrics": of_metrics,
         "chance": _chance(chosen),
         "extrapolation": str(chosen.spec.extrapolation),
         "variants": variants,
@@ -113,24 +114,16 @@ def _with_runs(study: Study) -> Study:
     return dataclasses.replace(study, variants=study.variants[has_runs])
 
 
-def _places(full: Study, chosen: Study) -> dict[str, int]:
-    """Return the index of the chosen variant that each run was trained for, by run id."""
+def _places(full: Study, chosen: Study, trained: Iterable[str]) -> dict[str, int]:
+    """Return the index of the chosen variant of which each trained one is a setting, by name."""
     index_of: dict[tuple[str, ...], int] = {}
     for index, row in enumerate(chosen.by_name.values()):
         # The variant as trained comes before its overrides.
         index_of.setdefault(tuple(row[axis] for axis in chosen.axes), index)
     places = {}
-    trained = full.cases[full.cases["evaluation"] == 0]
-    for run_id, name in zip(trained["run_id"], trained["variant"], strict=True):
-        places[run_id] = index_of[tuple(full.by_name[name][axis] for axis in chosen.axes)]
+    for name in trained:
+        places[name] = index_of[tuple(full.by_name[name][axis] for axis in chosen.axes)]
     return places
-
-
-def _names_of_runs(study: Study) -> dict[str, str]:
-    """Return the name of each run's variant, with its own setting, by run id."""
-    labels = dict(zip(study.by_name, _labels(study), strict=True))
-    trained = study.cases[study.cases["evaluation"] == 0]
-    return dict(zip(trained["run_id"], trained["variant"].map(labels), strict=True))
 
 
 def _looks(chosen: Study, plotted: Plotted) -> dict[str, Style]:
