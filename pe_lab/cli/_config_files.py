@@ -20,7 +20,7 @@ from pe_lab.runs.errors import Interrupted, UserError, line_in, one_line, unknow
 from pe_lab.runs.grid import Choice, Point
 
 if TYPE_CHECKING:
-    from pe_lab.sweeps.study import Study
+    from pe_lab.sweeps.study import ExpandedStudy
 
 HELP = "name or file of a config; with :FORM, one of its forms"
 _OTHER_TYPE = re.compile(  # what ml_collections raises
@@ -47,7 +47,7 @@ class StudyConfig:
     analysis: dict[str, Any]
     tune: object = None
 
-    def expanded(self) -> "Study":
+    def expanded(self) -> "ExpandedStudy":
         """Return the study of the points, without its analysis and its tuning."""
         from pe_lab.sweeps import study  # imports JAX
 

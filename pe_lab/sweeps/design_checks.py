@@ -12,7 +12,7 @@ from pe_lab.runs.analysis_spec import SEED_AXES, AnalysisSpec, Contrast, MetricP
 from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.run import Run
 from pe_lab.sweeps.setups import Setups
-from pe_lab.sweeps.study import Entry, Study
+from pe_lab.sweeps.study import Entry, ExpandedStudy
 from pe_lab.training import leaks, reach, shifts
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
@@ -22,7 +22,7 @@ from pe_lab.training.setup import Setup
 _MOST_SEEDS = 30  # up to which a sufficient number of seeds is searched
 
 
-def notes(study: Study, seeds: int, setups: Setups | None = None) -> list[str]:
+def notes(study: ExpandedStudy, seeds: int, setups: Setups | None = None) -> list[str]:
     """Return one sentence for each doubt about the design of a study.
 
     Args:
@@ -51,7 +51,7 @@ def untrainable(run: Run) -> str | None:
     return out_of_reach(setup, run.train.max_length, 0, train=True)
 
 
-def _setups(study: Study, setups: Setups) -> dict[Run, Setup]:
+def _setups(study: ExpandedStudy, setups: Setups) -> dict[Run, Setup]:
     """The setup of each entry, by the key of its run group and in the order of the study."""
     setup_of: dict[Run, Setup] = {}
     # Entries and not runs: NoPE under two schemes is one run, with two keys.
@@ -62,7 +62,7 @@ def _setups(study: Study, setups: Setups) -> dict[Run, Setup]:
     return setup_of
 
 
-def _variants(study: Study, spec: AnalysisSpec) -> dict[str, list[Entry]]:
+def _variants(study: ExpandedStudy, spec: AnalysisSpec) -> dict[str, list[Entry]]:
     """The entries of each variant, one for each seed and setting, by the variant's name."""
     variants: dict[str, list[Entry]] = {}
     for entry in study.entries:
@@ -74,7 +74,7 @@ def _variants(study: Study, spec: AnalysisSpec) -> dict[str, list[Entry]]:
     return variants
 
 
-def _unmeasured_extrapolation(study: Study, spec: AnalysisSpec) -> list[str]:
+def _unmeasured_extrapolation(study: ExpandedStudy, spec: AnalysisSpec) -> list[str]:
     """The point of extrapolation is not among the evaluated lengths and offsets."""
     point = spec.extrapolation.point
     sentences: dict[str, None] = {}  # each once, in the order of the runs

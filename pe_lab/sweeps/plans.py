@@ -16,7 +16,7 @@ from pe_lab.runs.run import Run, RunGroup
 from pe_lab.sweeps import begun_groups, changed_code, durations
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.setups import Setups
-from pe_lab.sweeps.study import Study
+from pe_lab.sweeps.study import ExpandedStudy
 from pe_lab.training.costs import step_flops
 from pe_lab.training.frozen_data import frozen_of
 from pe_lab.training.warm_start import check_held_out, overridden
@@ -39,7 +39,7 @@ class Plan:
       setups: the built setups, with one for each run group.
     """
 
-    study: Study
+    study: ExpandedStudy
     folder: Path
     groups: tuple[RunGroup, ...]
     missing: int
@@ -95,7 +95,7 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{plural}"
 
 
-def make(study: Study, folder: Path) -> Plan:
+def make(study: ExpandedStudy, folder: Path) -> Plan:
     """Read a study's folder, and refuse runs that could not be trained before any starts.
 
     Raises:
@@ -132,7 +132,7 @@ def make(study: Study, folder: Path) -> Plan:
     return Plan(study, folder, tuple(groups), len(unfinished), note, damaged, setups)
 
 
-def _check_name(study: Study, folder: Path) -> None:
+def _check_name(study: ExpandedStudy, folder: Path) -> None:
     """Refuse a folder with a study of another name, whose tables would be replaced."""
     try:
         name, _ = study_files.study_of(folder)

@@ -12,7 +12,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
 from pe_lab.sweeps import design_checks, memory, plans, study, sweep, tuning
 from pe_lab.sweeps.launchers.base import launcher
-from pe_lab.sweeps.study import Study
+from pe_lab.sweeps.study import ExpandedStudy
 from pe_lab.sweeps.tuning import Tuning
 
 # One sentence for each failed run, by run id; None if the mode forbids to train.
@@ -82,10 +82,10 @@ class _Stages:
         self.seeds = tuning.num_seeds(request.points)  # of each variant at the end of the study
         # Study for the notes on the design, until they are printed. It has the points of the first
         # stage, which depend on no result.
-        self.design: Study | None = None
+        self.design: ExpandedStudy | None = None
         self.has_notes = True
 
-    def train_stage(self, asked: Study, *, is_last: bool = True) -> Failures:
+    def train_stage(self, asked: ExpandedStudy, *, is_last: bool = True) -> Failures:
         """Train the missing runs of a stage.
 
         Args:
@@ -115,7 +115,7 @@ class _Stages:
             print(f"{asked.name}: nothing to do, all {len(asked.runs)} runs are in {folder}.")
         return sweep.run(todo, self.launcher)
 
-    def _print_notes(self, asked: Study, todo: plans.Plan) -> None:
+    def _print_notes(self, asked: ExpandedStudy, todo: plans.Plan) -> None:
         note = self.mode.note
         if todo.changed_code:
             note(f"{todo.changed_code}; to train again, give another --results")
@@ -173,7 +173,7 @@ class _TunedStages:
         return self._train_last(asked, points, choices)
 
     def _train_last(
-        self, asked: Study, points: list[Point], choices: list[tuning.Tuned]
+        self, asked: ExpandedStudy, points: list[Point], choices: list[tuning.Tuned]
     ) -> Failures:
         """Train the other seeds with the chosen settings.
 
@@ -197,7 +197,9 @@ class _TunedStages:
             print("tuning: runs that had failed before change the choice")
             choices = chosen_again
 
-    def _study(self, points: list[Point], choices: list[tuning.Tuned], later_runs: int) -> Study:
+    def _study(
+        self, points: list[Point], choices: list[tuning.Tuned], later_runs: int
+    ) -> ExpandedStudy:
         request = self.request
         whole = study.expand(request.name, request.values, points, request.folder, request.analysis)
         return dataclasses.replace(whole, tuning=tuning.plain(self.tune, choices, later_runs))

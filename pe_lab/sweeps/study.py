@@ -34,7 +34,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Study:
+class ExpandedStudy:
     """The entries of a sweep under its name."""
 
     name: str
@@ -73,7 +73,7 @@ def expand(
     points: Sequence[Point],
     folder: Path,
     analysis: JsonObject | None = None,
-) -> Study:
+) -> ExpandedStudy:
     """Apply every point to a config's values.
 
     Args:
@@ -103,7 +103,7 @@ def expand(
         for override in entry.run.evaluate.overrides:
             overrides[override.label] = dict(override.axes)
     check_analysis_spec.check(spec, variants, overrides)
-    return Study(name, tuple(entries), analysis)
+    return ExpandedStudy(name, tuple(entries), analysis)
 
 
 def _runs(values: dict[str, object], points: Sequence[Point], folder: Path) -> list[Run]:

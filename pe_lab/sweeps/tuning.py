@@ -24,7 +24,7 @@ from pe_lab.runs.grid import Choice, Point
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.typed_values import checked
 from pe_lab.sweeps import tuned_axes
-from pe_lab.sweeps.study import Study
+from pe_lab.sweeps.study import ExpandedStudy
 
 Labels = tuple[tuple[str, str], ...]  # (axis, label) of each axis
 
@@ -154,7 +154,7 @@ def last_points(
 
 
 def choose(
-    study: Study,
+    study: ExpandedStudy,
     points: Sequence[Point],
     tuning: Tuning,
     folder: Path,

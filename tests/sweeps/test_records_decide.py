@@ -56,7 +56,7 @@ def run_study(tmp_path, monkeypatch):
 
     def call(status, num_recorded):
         entries = [study.Entry({"seed": str(run.seed)}, run) for run in group.runs]
-        asked = study.Study("fake", tuple(entries))
+        asked = study.ExpandedStudy("fake", tuple(entries))
         todo = plans.Plan(asked, tmp_path, (group,), 2, None, {}, Setups())
         failures = sweep.run(todo, Ends(status, group, num_recorded))
         seeds = {run.run_id: run.seed for run in group.runs}

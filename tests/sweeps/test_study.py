@@ -372,7 +372,7 @@ def test_a_contrast_with_what_is_evaluated_in_place_of_the_trained_is_known():
 def test_the_time_is_shared_by_no_more_workers_than_run_groups():
     groups = (tiny.group("rope"), tiny.group("alibi"))
     setups = Setups()
-    todo = Plan(study.Study("x", ()), Path(), groups, 4, None, {}, setups)
+    todo = Plan(study.ExpandedStudy("x", ()), Path(), groups, 4, None, {}, setups)
     # Three programs of seven seconds for each run group.
     assert "6 programs to compile; roughly 42 seconds with 1 worker, " in todo.estimate(1)
     for workers in (2, 64):
