@@ -5,7 +5,8 @@ Each check raises a UserError with one sentence that names the setting as a conf
 
 from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.run import Override, Run
+from pe_lab.runs.evaluation_settings import Override
+from pe_lab.runs.run import Run
 from pe_lab.runs.settings import STACKS
 
 # Settings of attention, with the value at which they change nothing.
@@ -166,7 +167,7 @@ def check_override(override: Override, run: Run) -> None:
             f"An evaluation override cannot change logit_temperature from {trained!r} to "
             f"{changed!r}, because ssmax has parameters that are trained."
         )
-    check_encodings(override.apply(run))
+    check_encodings(run.with_override(override))
 
 
 def check_encodings(run: Run) -> None:

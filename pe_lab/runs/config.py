@@ -13,10 +13,9 @@ from typing import Any, get_type_hints
 from pe_lab.runs import declarations, override_specs, plugin_specs, plugins
 from pe_lab.runs.checks import check
 from pe_lab.runs.errors import UserError, unknown
-from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.plugin import Plugin
 from pe_lab.runs.record_schema import JsonObject
-from pe_lab.runs.run import DERIVED, Run
-from pe_lab.runs.settings import InitFrom
+from pe_lab.runs.run import DERIVED, InitFrom, Run
 
 _NUM_VALIDATED = 8  # validation lengths by default
 

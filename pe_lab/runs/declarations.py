@@ -9,6 +9,7 @@ configs and evaluation overrides, and the page of settings all read the declarat
 """
 
 import dataclasses
+import functools
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -60,20 +61,27 @@ class Setting:
                 raise UserError(f"{name} must be {words.format(bound)}, got {value}.")
 
 
-def setting(default: object, meaning: str, *, in_all_records: bool = True, **limits: int) -> Any:
+def setting(
+    default: object,
+    meaning: str,
+    *,
+    in_all_records: bool = True,
+    older: object = None,
+    **limits: int,
+) -> Any:
     """Return the field of a setting.
 
     Args:
-      in_all_records: False: records from before the setting existed lack it. They have the default.
-        A setting of all records has no default in Python, because a record without it is damaged.
+      in_all_records: False: records from before the setting existed lack it.
+      older: its value in them, that of the only behavior that there was; None: the default.
       limits: bounds of a number: at_least, above, at_most or below. With `below`, a number is not
         negative either.
     """
-    declared = Setting(default, meaning, limits)
-    metadata = {"setting": declared}
-    if in_all_records:
-        return dataclasses.field(metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
+    metadata: dict[str, object] = {"setting": Setting(default, meaning, limits)}
+    if not in_all_records:
+        metadata["older"] = default if older is None else older
+    # The field has no default in Python: a record without a setting of all records is damaged.
+    return dataclasses.field(metadata=metadata)
 
 
 def declared_settings(cls: type) -> dict[str, Setting]:
@@ -83,6 +91,21 @@ def declared_settings(cls: type) -> dict[str, Setting]:
         if "setting" in field.metadata:
             settings[field.name] = field.metadata["setting"]
     return settings
+
+
+@functools.cache
+def older_values(cls: type) -> dict[str, Any]:
+    """Return the settings of a dataclass that older records lack, with their values in JSON.
+
+    A setting at this value is no part of a run's id, so that a new setting makes no older run
+    stale.
+    """
+    values = {}
+    for field in dataclasses.fields(cls):
+        if "older" in field.metadata:
+            older = field.metadata["older"]
+            values[field.name] = list(older) if isinstance(older, tuple) else older
+    return values
 
 
 def check_keys(owner: str, values: Iterable[object], names: Iterable[str]) -> None:

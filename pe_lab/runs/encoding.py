@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pe_lab.runs.declarations import declared_settings, setting
-from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.plugin import Plugin
 from pe_lab.runs.record_schema import JsonObject
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.evaluation_settings import Override, plain
+from pe_lab.runs.plugin import Plugin
 from pe_lab.runs.record_schema import Record, RecordRow
-from pe_lab.runs.run import Override, Run, plain
+from pe_lab.runs.run import Run
 
 Counts = Mapping[tuple[str, int], int]  # split and length -> examples, from index 0
 

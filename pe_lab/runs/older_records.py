@@ -5,29 +5,18 @@ A setting that did not exist yet gets the value of the only behavior that there 
 
 from typing import Any
 
+from pe_lab.runs.declarations import older_values
+from pe_lab.runs.evaluation_settings import Evaluate
 from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.settings import Checkpoints, Execution, Model, Train
 
-# Settings that later versions added, by group, with the value of the only behavior before. Records
-# without a setting get this value, and a setting at this value is no part of a run's id, so that a
-# new setting makes no older run stale.
-ADDED_SETTINGS: dict[str, dict[str, Any]] = {
-    "evaluate": {"frozen": None, "exact_operands": "none", "attributes": []},
-    "execution": {"batch_devices": 1, "time_limit": None, "compilation_cache": True},
-    "checkpoints": {"keep_curve": False},
-    "model": {
-        "loop_injection": "none",
-        "scale_logits": True,
-        "shared_projections": "none",
-        "mixer": "attention",
-        "convolution_sites": [],
-        "convolution_width": 4,
-        "convolution_residual": True,
-        "token_shift": "none",
-        "output_gate": "none",
-        "head_output_norm": False,
-        "learned_sinks": False,
-    },
-    "train": {"exclude_held_out": False, "lengths": {"name": "uniform"}, "min_loops": None},
+# The groups of settings to which later versions have added some.
+_GROUPS = {
+    "model": Model,
+    "train": Train,
+    "evaluate": Evaluate,
+    "checkpoints": Checkpoints,
+    "execution": Execution,
 }
 # Relative encodings of earlier versions that read one axis. Records did not say so.
 RELATIVE = (
@@ -79,7 +68,7 @@ def _unnoticed_shift(config: JsonObject) -> int:
 def with_added_settings(config: JsonObject) -> dict[str, Any]:
     """Return a config in which every group has the settings that later commits added."""
     complete = dict(config)
-    for group, settings in ADDED_SETTINGS.items():
+    for group, cls in _GROUPS.items():
         if group in config:
-            complete[group] = settings | config[group]
+            complete[group] = older_values(cls) | config[group]
     return complete

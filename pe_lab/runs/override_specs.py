@@ -7,10 +7,11 @@ from pe_lab.runs import plugin_specs, plugins
 from pe_lab.runs.checks import check_override
 from pe_lab.runs.declarations import check_keys, read
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.evaluation_settings import Override
 from pe_lab.runs.labels import argument_label, label
-from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.plugin import Plugin
 from pe_lab.runs.record_schema import JsonObject
-from pe_lab.runs.run import Override, Run
+from pe_lab.runs.run import Run
 from pe_lab.runs.settings import Model
 
 # The keys of an evaluation override, in the order of its label.

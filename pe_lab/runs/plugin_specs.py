@@ -7,7 +7,7 @@ from pe_lab.runs import plugins, typed_values
 from pe_lab.runs.declarations import declared_settings, read
 from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.plugin import Plugin
 
 
 def evaluated_task(task: Plugin, exact_operands: str) -> Plugin:

@@ -11,17 +11,16 @@ import hashlib
 import json
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_type_hints
+from typing import Any, get_type_hints
 
 from pe_lab.runs import plugin_sources
-from pe_lab.runs.declarations import setting
-from pe_lab.runs.encoding import Encoding
-from pe_lab.runs.older_records import ADDED_SETTINGS
-from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.declarations import older_values, setting
+from pe_lab.runs.evaluation_settings import Evaluate, Override, plain
+from pe_lab.runs.plugin import Plugin
 from pe_lab.runs.record_schema import JsonObject, MemberSettings
-from pe_lab.runs.settings import Checkpoints, Execution, InitFrom, LayoutSettings, Model, Train
+from pe_lab.runs.settings import Checkpoints, Execution, LayoutSettings, Model, Train
 
 # The groups of settings that change neither the weights nor the run's id.
 _WITHOUT_EFFECT_ON_WEIGHTS = ("evaluate", "checkpoints", "execution", "evaluated_task")
@@ -31,95 +30,11 @@ _UNIFORM = Plugin("uniform", ())
 
 
 @dataclass(frozen=True)
-class Override:
-    """An evaluation override: replacements of parts of a run. None: no change.
+class InitFrom:
+    """The run whose final parameters another run starts from."""
 
-    Attributes:
-      task: the run's task with other arguments.
-      evaluated_task: `task` with exact operands, from which the examples are drawn.
-      axes: the override's label on each axis of a grid of overrides.
-    """
-
-    label: str
-    positions: Plugin | None
-    encodings: tuple[Encoding, ...] | None
-    task: Plugin | None = None
-    evaluated_task: Plugin | None = None
-    num_loops: int | None = None
-    logit_temperature: Literal["none", "log_n", "ssmax"] | None = None
-    axes: tuple[tuple[str, str], ...] = ()
-
-    def to_dict(self) -> dict[str, object]:
-        values = {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
-        # Records from before the later fields existed stay equal, so unused ones are left out.
-        always = ("label", "positions", "encodings")
-        used = {name: value for name, value in values.items() if name in always or value}
-        # Arguments at their default may be left out: the trained ones are not meant.
-        return {**used, "is_complete": True}
-
-    def apply(self, run: "Run") -> "Run":
-        """Return the run as it would have been with this override."""
-        model = _replaced(run.model, self, ("encodings", "num_loops", "logit_temperature"))
-        run = _replaced(run, self, ("positions", "task", "evaluated_task"))
-        return dataclasses.replace(run, model=model)
-
-
-def _replaced(settings: Any, override: Override, names: Sequence[str]) -> Any:
-    """Return settings in which the override replaces those that it names and sets."""
-    values = {name: getattr(override, name) for name in names}
-    changes = {name: value for name, value in values.items() if value is not None}
-    return dataclasses.replace(settings, **changes)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evaluate:
-    """The measurements at the end of training, and during it."""
-
-    lengths: tuple[int, ...] = setting((8, 16, 24, 32), "Test lengths.")
-    # Never None: a config's None is resolved.
-    validation_lengths: tuple[int, ...] = setting(
-        None,
-        "Lengths up to max_length whose mean exact match decides whether a run is solved. None: "
-        "all trained lengths, or eight of them spread evenly if there are more.",
-    )
-    offsets: tuple[int, ...] = setting(
-        (0,), "Added to every position: positions that training did not show, at any length."
-    )
-    overrides: tuple[Override, ...] = setting(
-        (),
-        "Evaluations with dict(positions=…, encodings=…, task=dict(argument=…), num_loops=…, "
-        "logit_temperature=…) in place of the trained settings. grid.overrides in pe_lab/runs "
-        "makes every combination of values.",
-    )
-    exact_operands: Literal["longest", "all", "none"] = setting(
-        "longest",
-        'Operands that have exactly n digits at length n: the "longest" (one at least), "all", or '
-        '"none" (up to n digits, as in training). Tasks without operands are the same in all '
-        "three.",
-    )
-    attributes: tuple[str, ...] = setting(
-        (),
-        'Attributes of the task\'s examples, such as ("num_ones",), by whose values exact match '
-        "is measured too. docs/tasks.md lists those of each task.",
-        in_all_records=False,
-    )
-    num_examples: int = setting(512, "Examples for each length and offset.", at_least=1)
-    batch_size: int = setting(256, "Examples of a batch.", at_least=1)
-    curve_every: int = setting(
-        500,
-        "Steps between evaluations during training, at which the criterion is checked.",
-        at_least=1,
-    )
-    curve_lengths: tuple[int, ...] = setting((16, 32), "Lengths of these evaluations.")
-    curve_examples: int = setting(128, "Examples of each of these lengths.", at_least=1)
-    frozen: str | None = setting(
-        None, "A folder of `pe-lab freeze` with the examples. None: the same examples are drawn."
-    )
-
-    @property
-    def all_lengths(self) -> tuple[int, ...]:
-        """Every length that is evaluated."""
-        return (*self.lengths, *self.validation_lengths, *self.curve_lengths)
+    study: str  # the name of a folder next to this study's, a path, or "" for the same study
+    run_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,9 +76,10 @@ class Run:
                 content[field.name] = plain(getattr(self, field.name))
         content["model"]["encodings"] = [plain(e.settings()) for e in self.model.encodings]
         content["init_from"] = self.init_from and self.init_from.run_id
-        for group in ("model", "train"):
-            for name, before in ADDED_SETTINGS[group].items():
-                if content[group][name] == before:
+        for group, cls in (("model", Model), ("train", Train)):
+            # A new setting must make no older run stale.
+            for name, value in older_values(cls).items():
+                if content[group][name] == value:
                     del content[group][name]
         has_criterion = self.train.criterion is not None
         if has_criterion:  # then the measurements of the curve decide when training ends
@@ -184,6 +100,12 @@ class Run:
         if None not in schemes and self.positions not in schemes:
             content["positions"] = None  # no encoding reads the scheme of the run
         return content
+
+    def with_override(self, override: Override) -> "Run":
+        """The run as it would have been with an evaluation override."""
+        model = _replaced(self.model, override, ("encodings", "num_loops", "logit_temperature"))
+        run = _replaced(self, override, ("positions", "task", "evaluated_task"))
+        return dataclasses.replace(run, model=model)
 
     def with_shared_scheme(self) -> "Run":
         """The run in which encodings that name the run's own scheme leave it open."""
@@ -231,6 +153,13 @@ class Run:
         }
 
 
+def _replaced(settings: Any, override: Override, names: Sequence[str]) -> Any:
+    """Return settings in which the override replaces those that it names and sets."""
+    values = {name: getattr(override, name) for name in names}
+    changes = {name: value for name, value in values.items() if value is not None}
+    return dataclasses.replace(settings, **changes)
+
+
 @dataclass(frozen=True)
 class RunGroup:
     """Runs that differ in their member settings alone, and train in one compiled program."""
@@ -275,24 +204,9 @@ def _typed(hint: Any, value: Any) -> Any:
     if isinstance(hint, type) and issubclass(hint, Plugin):
         return hint.from_dict(value)
     hints = get_type_hints(hint)
-    # Fields that are left out have their defaults.
+    # Fields of an override that are left out have their defaults.
     fields = {name: _typed(hints[name], value[name]) for name in hints if name in value}
     return hint(**fields)  # type: ignore[operator]
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON knows it: dataclasses as dictionaries, tuples as lists."""
-    if isinstance(value, Plugin):
-        return plain(value.to_dict())
-    if isinstance(value, Override):
-        return value.to_dict()
-    if dataclasses.is_dataclass(value):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {key: plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    return value
 
 
 def _hash(content: Any) -> str:

@@ -3,8 +3,8 @@
     clip_norm: float = setting(1.0, "Global norm at which the gradient is clipped.", above=0)
 
 `declarations.py` reads these lines: for the base config, whose values a study's config changes, for
-the checks of a config, and for the page of settings. The groups `Evaluate` and `Run` are in
-`run.py`.
+the checks of a config, and for the page of settings. `Evaluate` is in `evaluation_settings.py`, and
+`Run` in `run.py`.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from typing import Literal
 
 from pe_lab.runs.declarations import setting
 from pe_lab.runs.encoding import Encoding
-from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.plugin import Plugin
 
 # The stacks of each architecture. A stack bears the name of the layout that feeds it. "cross" is
 # the decoder's second attention.
@@ -186,6 +186,7 @@ class Train:
         dict(name="uniform"),
         "A file of pe_lab/training/lengths: how often each length is drawn, and when. For example "
         'dict(name="doubling", initial=4, every=500): up to 4, then up to 8 from step 500 on, …',
+        in_all_records=False,
     )
     min_loops: int | None = setting(
         None,
@@ -233,6 +234,8 @@ class Train:
         True,
         "Training never draws an input that is held out for validation and test. False: runs from "
         "before record version 6.",
+        in_all_records=False,
+        older=False,
     )
 
     @property
@@ -252,6 +255,7 @@ class Checkpoints:
         False,
         "With keep_final, the parameters at every point of the curve stay too. pe-lab inspect "
         "shows the course of training from them.",
+        in_all_records=False,
     )
 
 
@@ -276,6 +280,7 @@ class Execution:
         "Devices that share the batch of a member. The members are sharded over the other devices "
         "of a process.",
         at_least=1,
+        in_all_records=False,
     )
     compilation_cache: bool = setting(
         True,
@@ -290,11 +295,3 @@ class Execution:
         above=0,
         in_all_records=False,
     )
-
-
-@dataclass(frozen=True)
-class InitFrom:
-    """The run whose final parameters another run starts from."""
-
-    study: str  # the name of a folder next to this study's, a path, or "" for the same study
-    run_id: str

@@ -149,7 +149,7 @@ def _job(chosen: Records, request: EvaluationRequest) -> Job:
     sources = setup.run.sources()
     if override is not None:
         overridden(setup, override)
-        sources = override.apply(setup.run).sources()
+        sources = setup.run.with_override(override).sources()
         for record in chosen.values():
             record_rows.check_label(record, override.to_dict())
     if not request.allow_changed_code:

@@ -14,8 +14,9 @@ from jaxtyping import PyTree
 from pe_lab.metrics import exact_match_by_attribute as by_attribute
 from pe_lab.metrics.base import measured_for
 from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.evaluation_settings import Override
 from pe_lab.runs.record_schema import ChanceLevel, RecordRow
-from pe_lab.runs.run import Override, Run
+from pe_lab.runs.run import Run
 from pe_lab.tasks.base import Example
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.training import frozen_data, leaks
@@ -58,7 +59,7 @@ class Evaluator:
         """The run group's setup with an override."""
         if override is None:
             return self.setup
-        run = override.apply(self.setup.run)
+        run = self.setup.run.with_override(override)
         if run not in self.setups:
             self.setups[run] = overridden(self.setup, override)
         return self.setups[run]

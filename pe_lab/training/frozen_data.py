@@ -17,7 +17,7 @@ from pe_lab.runs import commands, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import Counts, example_counts
 from pe_lab.runs.labels import label
-from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.plugin import Plugin
 from pe_lab.runs.run import Run
 from pe_lab.tasks.base import Example, Task
 from pe_lab.training.evaluation_data import SEED, draw

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.run import plain
+from pe_lab.runs.evaluation_settings import plain
 from pe_lab.training.checkpoint import Notes
 from pe_lab.training.setup import Setup
 

@@ -13,7 +13,7 @@ from pe_lab.kernels import Kernels, choose
 from pe_lab.model.transformer import Transformer
 from pe_lab.positions.base import PositionScheme
 from pe_lab.runs import plugins
-from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.plugin import Plugin
 from pe_lab.runs.run import Run
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Layout

@@ -10,8 +10,9 @@ from jaxtyping import PyTree
 from pe_lab.model.sites import Site, is_encoding
 from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.evaluation_settings import Override
 from pe_lab.runs.record_schema import Record
-from pe_lab.runs.run import Override, Run
+from pe_lab.runs.run import Run
 from pe_lab.training.build import build_setup
 from pe_lab.training.setup import Setup
 from pe_lab.training.trained_runs import TrainedRun, load
@@ -51,7 +52,7 @@ def overridden(setup: Setup, override: Override) -> Setup:
     Raises:
       UserError: the override does not fit the model, or needs parameters that were not trained.
     """
-    new_setup = build_setup(override.apply(setup.run), trained=False)
+    new_setup = build_setup(setup.run.with_override(override), trained=False)
     adopt(setup.abstract_params, setup, new_setup)
     # The override may have another task than training drew its inputs from.
     return dataclasses.replace(new_setup, trained_inputs=setup.trained_inputs)

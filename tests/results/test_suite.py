@@ -3,7 +3,9 @@
 import pytest
 
 from pe_lab.results import ranking, suite
-from pe_lab.runs.older_records import ADDED_SETTINGS
+from pe_lab.runs.declarations import older_values
+from pe_lab.runs.evaluation_settings import Evaluate
+from pe_lab.runs.settings import Model, Train
 from tests.results.fake_study import record, texts, write_study
 
 ANALYSIS = {
@@ -25,9 +27,9 @@ SETTINGS = {
     "task": {"name": "any"},
     "layout": {"name": "decoder", "end_token": True, "examples_per_context": 1},
     "positions": {"name": "contiguous"},
-    "model": ADDED_SETTINGS["model"] | {"width": 64, "encodings": []},
-    "train": ADDED_SETTINGS["train"] | {"steps": 100, "max_length": 4, "learning_rate": 0.1},
-    "evaluate": ADDED_SETTINGS["evaluate"] | {"lengths": [4, 8]},
+    "model": older_values(Model) | {"width": 64, "encodings": []},
+    "train": older_values(Train) | {"steps": 100, "max_length": 4, "learning_rate": 0.1},
+    "evaluate": older_values(Evaluate) | {"lengths": [4, 8]},
 }
 
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from pe_lab.runs import config, override_specs, plugins
+from pe_lab.runs import config, older_records, override_specs, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import label, parse
-from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.plugin import Plugin
 from pe_lab.runs.run import Run, RunGroup, from_record
 from pe_lab.runs.settings import STACKS
 from pe_lab.studies import base
@@ -672,7 +672,7 @@ def test_an_encoding_at_the_input_does_not_act_between_the_streams():
 
 def applied(spec, **changes):
     made = run(**changes)
-    return made, override_specs.override(spec, made).apply(made)
+    return made, made.with_override(override_specs.override(spec, made))
 
 
 def test_an_override_replaces_only_the_position_scheme():
@@ -751,7 +751,7 @@ def test_an_override_is_the_same_after_a_file_even_where_it_removes_a_setting(tr
     values = json.loads(json.dumps(overridden.to_dict()))
     assert config.from_dict(values) == overridden
     (override,) = overridden.evaluate.overrides
-    assert override.apply(overridden) != overridden
+    assert overridden.with_override(override) != overridden
 
 
 def test_what_a_change_leaves_open_is_as_the_run_was_trained():
@@ -898,7 +898,7 @@ def test_a_run_without_injection_and_drawn_loops_keeps_its_id():
 def test_a_record_without_the_settings_of_loops_has_their_defaults():
     settings = run().to_dict()
     del settings["model"]["loop_injection"], settings["train"]["min_loops"]
-    assert from_record(settings) == run()
+    assert from_record(older_records.with_added_settings(settings)) == run()
 
 
 def test_an_encoding_may_name_its_heads_and_its_own_position_scheme():

@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from pe_lab.runs import declarations
-from pe_lab.runs.declarations import declared_settings, setting
+from pe_lab.runs.declarations import declared_settings, older_values, setting
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import Run
 from pe_lab.runs.settings import Train
@@ -15,24 +15,28 @@ class Oven:
     temperature: float = setting(180.0, "Degrees.", above=0, at_most=300)
     minutes: int = setting(20, "Minutes.", at_least=1)
     humidity: float = setting(0.5, "Share.", below=1, in_all_records=False)
+    mode: str = setting("fan", "Heating.", in_all_records=False, older="plain")
+    racks: tuple[int, ...] = setting((), "Heights.", in_all_records=False)
 
 
 def test_a_declaration_has_the_default_the_meaning_and_the_bounds():
     declared = declared_settings(Oven)
-    assert list(declared) == ["temperature", "minutes", "humidity"]
+    assert list(declared) == ["temperature", "minutes", "humidity", "mode", "racks"]
     assert declared["temperature"].default == 180.0
     assert declared["temperature"].meaning == "Degrees."
     assert [d.bounds for d in declared.values()] == [
         "more than 0, at most 300",
         "at least 1",
         "in [0, 1)",
+        "",
+        "",
     ]
 
 
-def test_only_a_setting_that_older_records_lack_has_a_default_in_python():
-    assert Oven(temperature=1.0, minutes=1).humidity == 0.5
+def test_only_settings_that_older_records_lack_have_a_value_in_them():
+    assert older_values(Oven) == {"humidity": 0.5, "mode": "plain", "racks": []}
     with pytest.raises(TypeError, match="minutes"):
-        Oven(temperature=1.0)
+        Oven(temperature=1.0, **older_values(Oven))
 
 
 def test_the_reader_checks_types_and_bounds_and_names_the_field():

@@ -10,7 +10,7 @@ from flax import nnx
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.runs import plugin_sources, plugins, typed_values
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import Plugin
+from pe_lab.runs.plugin import Plugin
 
 FAMILIES = ("encodings", "positions", "tasks", "training.lengths")
 OWN = """

@@ -176,7 +176,7 @@ def test_positions_that_reveal_the_answer_are_refused_in_an_evaluation_too():
         "rope", task={"name": "sort"}, layout__name="encoder", evaluate__overrides=(coupled,)
     )
     with pytest.raises(UserError, match="would reveal the answer"):
-        build_setup(made.evaluate.overrides[0].apply(made), trained=False)
+        build_setup(made.with_override(made.evaluate.overrides[0]), trained=False)
 
 
 @pytest.mark.slow
