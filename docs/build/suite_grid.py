@@ -96,7 +96,7 @@ def _table(found: Grid, *, intervals: bool) -> str:
         cells = [_solved(found.runs, str(name)), counts]
         for column in ("best", "validation", "area"):
             cell = setting_tables.cell(row, column)
-            cells.append(cell.text if intervals else formats.number(cell.value))
+            cells.append(cell.text if intervals else formats.number(row[column]))
         of_name = signs.of_name(chosen, str(name))
         rows.append([" ".join([f"`{name}`", *of_name]), *cells])
     return markdown.table(rows)

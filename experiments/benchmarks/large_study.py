@@ -153,9 +153,8 @@ def run(options: Options) -> int:
         head = subprocess.run(command, capture_output=True, text=True, check=True)
         origin = {"commit": head.stdout.strip(), "dirty": has_uncommitted_code()}
         origin["python"] = sys.version.split()[0]
-        content = {"records": count, "points": options.points, "load_before": load}
-        content |= {"provenance": origin, "figures": figures}
-        records.write_json(options.out, content)
+        sizes = {"records": count, "points": options.points, "load_before": load}
+        records.write_json(options.out, {**sizes, "provenance": origin, "figures": figures})
     return 0
 
 

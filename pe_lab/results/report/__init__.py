@@ -74,11 +74,11 @@ def write(
 
 
 def records_of(study: Study, folder: Path) -> list[JsonObject]:
-    """Return the record of each run of a study, in the order of the study.
+    """Return the record of each run of a study without its rows, in the order of the study.
 
     The page has the settings, the curve and the provenance of each run, which no frame has.
     """
-    by_id = records.read_all(folder)
+    by_id = {record["run_id"]: {**record, "rows": []} for record in records.each(folder)}
     run_ids = [run_id for name in study.trained.index for run_id in study.cases_of(name)["run_id"]]
     return [by_id[run_id] for run_id in dict.fromkeys(run_ids)]
 

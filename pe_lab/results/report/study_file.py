@@ -136,12 +136,15 @@ def _without_inner_axes(
     model.encodings.0.scale is inside model.encodings. Without this, one label of the outer axis
     would have several values.
     """
-    config = copy.deepcopy(config)
-    for inner in axes:
-        if inner.startswith(f"{path}."):
-            parent, _, key = inner.rpartition(".")
-            value_at(config, parent)[key] = value_at(base, inner)
-    return value_at(config, path)
+    inner_axes = [inner for inner in axes if inner.startswith(f"{path}.")]
+    value = value_at(config, path)
+    if inner_axes:
+        value = copy.deepcopy(value)
+    for inner in inner_axes:
+        parent, _, key = inner.removeprefix(f"{path}.").rpartition(".")
+        holder = value_at(value, parent) if parent else value
+        holder[key] = value_at(base, inner)
+    return value
 
 
 def _code(value: Any) -> str:
