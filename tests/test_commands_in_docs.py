@@ -11,7 +11,7 @@ PAGES = [
     "CONTRIBUTING.md",
     *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")),
 ]
-COMMAND = re.compile(r"(?:python -m experiments\.|\bpe-lab )(\w+)([^\n`#]*(?:\\\n[^\n`#]*)*)")
+COMMAND = re.compile(r"(?:python -m experiments\.|\bpe-lab )([\w.]+)([^\n`#]*(?:\\\n[^\n`#]*)*)")
 
 
 def commands():
