@@ -28,7 +28,8 @@ TASKS = {
     "noisy recall": (dict(name="in_context_recall", noise=0.2), 1, 16),
     "copy_page": (dict(name="copy_page"), 2, 4),
 }
-OTHERS = {"indirect_indexing": ("pope", "t5_bias"), "copy_page": ("mrope",)}  # ("t5_bias",)
+# Encodings that are compared with rope; t5_bias in the other tasks.
+OTHERS = {"indirect_indexing": ("pope", "t5_bias"), "copy_page": ("mrope",)}
 SEEDS = {"indirect_indexing": 6, "copy_page": 6}  # of the contrasts; 4 for the other tasks
 MULTIPLES = (1, 1.5, 2)
 

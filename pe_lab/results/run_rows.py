@@ -105,7 +105,9 @@ class RunRows:
         of_run[code] = of_run.get(code, False) or override["reveals_target_length"]
 
     def _add_attributes(self, run: int, evaluation: int, row: RecordRow) -> None:
-        name, words = row["attribute"], row["attribute_label"]
+        name = row["attribute"]
+        # The first records with attributes have no labels.
+        words = row.get("attribute_label", name.replace("_", " "))
         override = row["override"]["label"] if row["override"] else ""
         point = (run, row["split"], row["length"], row["offset"], override)
         for value, count, successes in row["value"] or ():

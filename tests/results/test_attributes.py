@@ -24,12 +24,13 @@ def folder(tmp_path):
     return study
 
 
-def add(study):
-    """Give each run the values of the attribute."""
+def add(study, label=LABEL):
+    """Give each run the values of the attribute; without a label as in the first such records."""
     for record in records.read_all(study).values():
         row = record_rows.row("test", 8, 0, METRIC, VALUES, 82, attribute="num_ones")
         nothing = record_rows.row("test", 12, 0, METRIC, None, 0, "why", attribute="num_ones")
-        row["attribute_label"] = nothing["attribute_label"] = LABEL
+        if label:
+            row["attribute_label"] = label
         records.write(study, {**record, "rows": [*record["rows"], row, nothing]})
 
 
@@ -88,6 +89,12 @@ def test_the_axis_has_the_label_of_the_attribute(folder):
     (axis,), _ = drawn(folder)
     assert (axis.get_xlabel(), axis.get_title()) == (LABEL, "length 8")
     assert all(tick == int(tick) for tick in axis.get_xticks())
+
+
+def test_records_without_a_label_have_the_name_in_words(tmp_path):
+    study = synthetic.write(tmp_path, encodings=("rope",), seeds=1, rates=(), schemes=(), tasks=())
+    add(study, label=None)
+    assert set(frame.read(study).attributes["attribute_label"]) == {"num ones"}
 
 
 def test_each_task_has_an_axes(tmp_path):
