@@ -159,22 +159,22 @@ def _solved_above_lowest(runs: pd.DataFrame) -> str:
 
 def draw(root: Path) -> None:
     """Draw exact match at twice the length against the rate: six encodings, and all of them."""
-    from pe_lab.results.plots import drawing, setting_dots
+    from pe_lab.results.plots import drawing
+    from pe_lab.results.plots.setting_dots import setting_dots
 
     grid.cache_clear()
     found = grid(root)
     losses = found.runs.groupby(["name", RATE], sort=False)[run_scores.LOSS].mean()
     chosen = {str(name): losses[name].idxmin() for name in found.by_name.index}
+    rates = list(found.runs[RATE].unique())
     for file, names in ((FRONT_PICTURE, FRONT), (PICTURE, tuple(found.by_name.index))):
+        complete = [name for name in names if name in found.by_name.index]
         with drawing.settings():
-            figure = setting_dots.draw(
-                found.runs,
-                x=RATE,
-                y="2x",
-                panel="name",
-                order=[name for name in names if name in found.by_name.index],
-                chosen=chosen,
-                xlabel="learning rate",
-                ylabel="exact match at twice the training length",
-            )
+            figure, panels = drawing.grid(len(complete), columns=3, height=1.55, sharex=True)
+            for axes, name in zip(panels, complete, strict=True):
+                runs = found.runs[found.runs["name"] == name]
+                setting_dots(runs, x=RATE, y="2x", order=rates, chosen=chosen[name], axes=axes)
+                axes.set_title(name)
+            figure.supxlabel("learning rate", fontsize="medium")
+            figure.supylabel("exact match at twice the training length", fontsize="medium")
             drawing.save(figure, [root / file], few_colors=True)

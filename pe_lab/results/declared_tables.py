@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from pe_lab.results import metrics, notes, summary, table_grids
+from pe_lab.results import metrics, notes, summary, table_summaries
 from pe_lab.results.formats import DASH, Cell, Table
 from pe_lab.results.signs import is_one_variant_a_row
 from pe_lab.results.study import Study
-from pe_lab.results.summary import Key, groups
-from pe_lab.results.table_grids import TableGrid, title
+from pe_lab.results.summary import Key, Summary, groups
+from pe_lab.results.table_summaries import title
 from pe_lab.runs.analysis_spec import SEPARATOR, MetricSpec, TableSpec
 
 SHOWN = {
@@ -35,7 +35,8 @@ def tables(study: Study, spec: TableSpec) -> list[Table]:
     Raises:
       UserError: rows and columns leave several variants in one cell.
     """
-    return [_table(study, grid) for grid in table_grids.grids(study, spec)]
+    summaries = table_summaries.summaries(study, spec)
+    return [_table(study, spec, kind, of_kind) for kind, of_kind in summaries.items()]
 
 
 def column(metric: MetricSpec, study: Study) -> str:
@@ -68,29 +69,24 @@ def length_name(study: Study, length: int) -> str:
     return text
 
 
-def _table(study: Study, grid: TableGrid) -> Table:
-    spec = grid.spec
+def _table(study: Study, spec: TableSpec, kind: Key, of_kind: Summary) -> Table:
     if spec.measures:
         header = [column(metric, study) for metric in spec.measures]
     else:
-        header = [heading(study, spec.columns, key) for key in grid.columns]
-    reveals = grid.points["variant"].map(study.variants["reveals_target_length"])
-    marked = groups(grid.points[reveals], spec.rows) if is_one_variant_a_row(spec) else {}
+        header = [heading(study, spec.columns, key) for key in of_kind.columns]
+    reveals = of_kind.values["variant"].map(study.variants["reveals_target_length"])
+    marked = groups(of_kind.values[reveals], spec.rows) if is_one_variant_a_row(spec) else {}
     body = []
-    for row in grid.rows:
+    for row in of_kind.rows:
         label = SEPARATOR.join(str(part) for part in row if part != "") or DASH
         if row in marked:
             label += f" {notes.REVEALS}"
-        if spec.measures:
-            cells = [grid.at(row, (), metric) for metric in spec.measures]
-        else:
-            cells = [grid.at(row, key) for key in grid.columns]
-        body.append((Cell(label), *cells))
+        body.append((Cell(label), *(of_kind.at(row, key) for key in of_kind.columns)))
     parts = [name_of(spec)]
-    for dimension, text in zip(spec.each, grid.kind, strict=True):
+    for dimension, text in zip(spec.each, kind, strict=True):
         parts.append(_in_title(dimension, text))
     headings = [title(spec.rows), *header]
-    of_table = _notes(study, grid, body)
+    of_table = _notes(study, spec, of_kind, body)
     return notes.table(
         ", ".join(parts), _caption(spec), headings, body, of_table, beyond="length" in spec.columns
     )
@@ -136,11 +132,12 @@ def _caption(spec: TableSpec) -> str:
     return f"{_CAPTIONS[spec.metric.show]}. {spec.note}".strip()
 
 
-def _notes(study: Study, grid: TableGrid, body: Sequence[Sequence[Cell]]) -> list[str]:
+def _notes(
+    study: Study, spec: TableSpec, of_kind: Summary, body: Sequence[Sequence[Cell]]
+) -> list[str]:
     """Return the notes of a table but those of its signs."""
-    spec = grid.spec
     texts = [cell.text for row in body for cell in row]
-    seeds = [study.by_name[name]["finished"] for name in grid.points["variant"].unique()]
+    seeds = [study.by_name[name]["finished"] for name in of_kind.values["variant"].unique()]
     of_table: list[str] = []
     styles = [metrics.BY_NAME[metric.name].style for metric in spec.metrics]
     # Counts and first steps have intervals of their own.

@@ -4,10 +4,14 @@
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from pe_lab.results import metrics, table_checks
 from pe_lab.results.read_points import LENGTH_KEYS, POINT_KEYS, metric_point
+from pe_lab.runs import declarations
 from pe_lab.runs.analysis_spec import (
     SUMMARIES,
     AnalysisSpec,
@@ -20,9 +24,11 @@ from pe_lab.runs.analysis_spec import (
     Reproduction,
     TableSpec,
 )
-from pe_lab.runs.declarations import check_keys
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.typed_values import checked
+
+# From the name of a value in errors, and the value, to the field of a spec.
+Reader = Callable[[str, object], Any]
 
 
 def from_dict(values: object) -> AnalysisSpec:
@@ -34,23 +40,16 @@ def from_dict(values: object) -> AnalysisSpec:
     Raises:
       UserError: an unknown key or name, or a value of the wrong type.
     """
-    settings = _dict("analysis()", values, _field_names(AnalysisSpec))
-    contrasts = _items("analysis()['contrasts']", settings.get("contrasts", ()))
-    literature = _items("analysis()['literature']", settings.get("literature", ()))
-    tables = []
-    for index, table in enumerate(_items("analysis()['tables']", settings.get("tables", ()))):
-        tables.append(_table(f"analysis()['tables'][{index}]", table))
-    spec = AnalysisSpec(
-        question=_text("analysis()['question']", settings.get("question", "")),
-        contrasts=tuple(map(_contrast, contrasts)),
-        extrapolation=_extrapolation(settings.get("extrapolation", {})),
-        tuned=_texts("analysis()['tuned']", settings.get("tuned", ())),
-        oracle=_text("analysis()['oracle']", settings.get("oracle", "")),
-        tables=tuple(tables),
-        literature=tuple(map(_literature, literature)),
-        reproduction=_reproduction(settings.get("reproduction", {})),
-    )
-    summaries = {metric.show for table in tables for metric in table.metrics}
+    readers: dict[str, Reader] = {
+        "contrasts": lambda where, items: _each(where, items, _contrast),
+        "extrapolation": _extrapolation,
+        "tuned": _texts,
+        "tables": _tables,
+        "literature": lambda where, items: _each(where, items, _literature),
+        "reproduction": _reproduction,
+    }
+    spec = AnalysisSpec(**_read(AnalysisSpec, "analysis()", values, readers))
+    summaries = {metric.show for table in spec.tables for metric in table.metrics}
     if "best" in summaries and not spec.oracle:
         raise UserError(
             "analysis(): show='best' chooses on the test itself, so it needs the paper that did "
@@ -59,111 +58,120 @@ def from_dict(values: object) -> AnalysisSpec:
     return spec
 
 
-_CONTRAST = ("a", "b", "at", "length", "offset", "margin", "seen_positions")
+def _read(
+    cls: type,
+    where: str,
+    values: object,
+    readers: Mapping[str, Reader] = MappingProxyType({}),
+    *,
+    point: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the stated fields of a part of the spec, each checked by its type or its reader.
+
+    Args:
+      where: the name of the part in errors.
+      readers: of the fields that are not plain.
+      point: the keys that state the field `point`.
+    """
+    names = {field.name for field in dataclasses.fields(cls)}
+    if point:
+        names = (names - {"point"}) | set(point)
+    stated = _dict(where, values, names)
+    by_name = {}
+    for key, reader in readers.items():
+        name = f"{where}['{key}']"
+        by_name[name] = functools.partial(reader, name)
+    fields = declarations.read(cls, stated, f"{where}['{{}}']".format, by_name)
+    if stated.keys() & set(point):
+        fields["point"] = metric_point(where, stated)
+    return fields
 
 
-def _contrast(values: object) -> Contrast:
-    where = "analysis()['contrasts']"
-    point = None
-    margin = None
-    seen_positions = False
-    names: list[object] = []
-    if isinstance(values, Mapping):
-        settings = _dict(where, values, _CONTRAST)
-        names = [settings.get("a"), settings.get("b")]
-        seen_positions = _flag(where, "seen_positions", settings.get("seen_positions", False))
-        # Without a point of its own, a contrast is at the point of extrapolation.
-        if settings.keys() & {"at", "length", "offset"}:
-            point = metric_point(where, settings)
-        if "margin" in settings:
-            margin = _margin(where, settings["margin"])
-    elif isinstance(values, list | tuple):
-        names = list(values)
-    texts = [name for name in names if isinstance(name, str)]
-    if len(names) != 2 or len(set(texts)) != 2:
+def _contrast(where: str, values: object) -> Contrast:
+    if isinstance(values, list | tuple) and len(values) == 2:
+        values = dict(zip("ab", values, strict=True))
+    error = UserError(
+        f'{where}: a contrast is two different names, ("rope", "alibi"), got {values!r}.'
+    )
+    if not isinstance(values, Mapping):
+        raise error
+    fields = _read(Contrast, where, values, point=("at", "length", "offset"))
+    if fields.get("a") == fields.get("b") or not fields.keys() >= {"a", "b"}:
+        raise error
+    contrast = Contrast(**fields)
+    if contrast.margin is not None and contrast.margin <= 0:
         raise UserError(
-            f'{where}: a contrast is two different names, ("rope", "alibi"), got {values!r}.'
+            f"{where}: margin is a difference above 0, such as 0.05, got {contrast.margin:g}."
         )
-    return Contrast(texts[0], texts[1], point, margin, seen_positions)
+    return contrast
 
 
-def _flag(where: str, name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise UserError(f"{where}: {name} is True or False, got {value!r}.")
-    return value
-
-
-def _margin(where: str, value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
-        raise UserError(f"{where}: margin is a difference above 0, such as 0.05, got {value!r}.")
-    return float(value)
-
-
-def _extrapolation(values: object) -> Extrapolation:
+def _extrapolation(where: str, values: object) -> Extrapolation:
     """Return the criterion, at twice the training length unless a length is set."""
-    where = "analysis()['extrapolation']"
-    settings = _dict(where, values, ("at", "length", "offset", "threshold"))
-    threshold = settings.get("threshold", Extrapolation.threshold)
-    if not isinstance(threshold, int | float) or not 0 < threshold <= 1:
-        raise UserError(f"{where}: threshold must be above 0 and at most 1, got {threshold!r}.")
+    settings = _dict(where, values)
     if not settings.keys() & set(LENGTH_KEYS):
         settings = {**settings, "at": Extrapolation.point.at}
-    return Extrapolation(metric_point(where, settings), float(threshold))
+    criterion = Extrapolation(
+        **_read(Extrapolation, where, settings, point=("at", "length", "offset"))
+    )
+    if not 0 < criterion.threshold <= 1:
+        raise UserError(
+            f"{where}: threshold must be above 0 and at most 1, got {criterion.threshold:g}."
+        )
+    return criterion
 
 
 def _metric(where: str, values: object) -> MetricSpec:
     if isinstance(values, str):
         values = {"name": values}
-    settings = _dict(where, values, ("name", "show", "label", *POINT_KEYS))
-    name = str(settings.get("name", "exact_match"))
-    show = str(settings.get("show", "median"))
-    if name not in metrics.BY_NAME:
-        raise unknown(f"{where}: metric", name, metrics.BY_NAME)
-    if show not in SUMMARIES:
-        raise unknown(f"{where}: show", show, SUMMARIES)
-    style = metrics.BY_NAME[name].style
-    if style == "limit" and show in ("mean", "iqm"):
+    fields = {"name": "exact_match", **_read(MetricSpec, where, values, point=POINT_KEYS)}
+    metric = MetricSpec(**fields)
+    if metric.name not in metrics.BY_NAME:
+        raise unknown(f"{where}: metric", metric.name, metrics.BY_NAME)
+    if metric.show not in SUMMARIES:
+        raise unknown(f"{where}: show", metric.show, SUMMARIES)
+    style = metrics.BY_NAME[metric.name].style
+    if style == "limit" and metric.show in ("mean", "iqm"):
         raise UserError(
-            f"{where}: {name} is a length or a bound of one, so it has no mean: show='median' or "
-            f"show='seeds'."
+            f"{where}: {metric.name} is a length or a bound of one, so it has no mean: "
+            f"show='median' or show='seeds'."
         )
-    if style == "first_step" and show not in ("median", "seeds"):
+    if style == "first_step" and metric.show not in ("median", "seeds"):
         raise UserError(
-            f"{where}: {name} is not known for runs that never got there: show='median' or "
-            f"show='seeds'."
+            f"{where}: {metric.name} is not known for runs that never got there: show='median' "
+            f"or show='seeds'."
         )
-    label = _text(f"{where}['label']", settings.get("label", ""))
-    return MetricSpec(name, metric_point(where, settings), show, label)
+    return metric
+
+
+def _tables(where: str, values: object) -> tuple[TableSpec, ...]:
+    items = enumerate(_items(where, values))
+    return tuple(_table(f"{where}[{index}]", table) for index, table in items)
 
 
 def _table(where: str, values: object) -> TableSpec:
-    settings = _dict(where, values, _field_names(TableSpec))
-    if "measures" in settings and settings.get("columns"):
-        raise UserError(f"{where}: a table has columns or measures, not both.")
-    columns: tuple[str, ...] = ()
-    if "measures" not in settings:
-        columns = _texts(where, settings.get("columns", TableSpec.columns))
-    measures = _items(where, settings.get("measures", ()))
-    only = _dict(f"{where}['only']", settings.get("only", {}))
-    table = TableSpec(
-        title=_text(where, settings.get("title", "")),
-        rows=_texts(where, settings.get("rows", TableSpec.rows)),
-        columns=columns,
-        each=_texts(where, settings.get("each", ())),
-        metric=_metric(where, settings.get("metric", "exact_match")),
-        measures=tuple(_metric(where, measure) for measure in measures),
-        only={axis: _texts(where, labels) for axis, labels in only.items()},
-        note=_text(where, settings.get("note", "")),
-    )
+    readers: dict[str, Reader] = {
+        "rows": _texts,
+        "columns": _texts,
+        "each": _texts,
+        "metric": _metric,
+        "measures": lambda where, items: _each(where, items, _metric),
+        "only": lambda where, only: {k: _texts(where, v) for k, v in _dict(where, only).items()},
+    }
+    fields = _read(TableSpec, where, values, readers)
+    if "measures" in fields:
+        if fields.get("columns"):
+            raise UserError(f"{where}: a table has columns or measures, not both.")
+        fields["columns"] = ()
+    table = TableSpec(**fields)
     for metric in table.metrics:
         table_checks.check_metric(where, table, metric)
     return table
 
 
-def _literature(values: object) -> Literature:
-    where = "analysis()['literature']"
+def _literature(where: str, values: object) -> Literature:
     settings = _dict(where, values, ("source", "metric", "figures"))
-    source = _text(f"{where}['source']", settings.get("source", ""))
+    source = checked(settings.get("source", ""), str, f"{where}['source']")
     if not source:
         raise UserError(f"{where}: figures need a source: publication and table, or file.")
     name = settings.get("metric", "exact_match")
@@ -179,44 +187,36 @@ def _literature(values: object) -> Literature:
         metric = _metric(where, {"name": name, key: lengths})
         if not isinstance(value, int | float):
             raise UserError(f"{where} must hold numbers, got {value!r}.")
-        figures.append(Figure(_text(f"{where}: a variant", variant), metric, float(value)))
+        figures.append(Figure(checked(variant, str, f"{where}: a variant"), metric, float(value)))
     return Literature(source, tuple(figures))
 
 
-def _reproduction(values: object) -> Reproduction:
-    where = "analysis()['reproduction']"
-    if values == {}:
-        return Reproduction()
-    settings = _dict(where, values, _field_names(Reproduction))
-    paper = _text(f"{where}['paper']", settings.get("paper", ""))
-    if not paper:
+def _reproduction(where: str, values: object) -> Reproduction:
+    readers: dict[str, Reader] = {"claims": lambda where, items: _each(where, items, _claim)}
+    reproduction = Reproduction(**_read(Reproduction, where, values, readers))
+    if values and not reproduction.paper:
         raise UserError(f"{where}: claims need a paper: paper='Press et al. 2021'.")
-    is_authors_size = _flag(where, "is_authors_size", settings.get("is_authors_size", False))
-    claims = _items(f"{where}['claims']", settings.get("claims", ()))
-    return Reproduction(paper, is_authors_size, tuple(map(_claim, claims)))
+    return reproduction
 
 
-def _claim(values: object) -> Claim:
-    where = "analysis()['reproduction']['claims']"
-    settings = _dict(where, values, ("text", "a", "b", "figures", *POINT_KEYS))
-    text, a, b = (_text(where, settings.get(key, "")) for key in ("text", "a", "b"))
-    figures = _items(f"{where}: figures", settings.get("figures", ()))
-    numbers = [figure for figure in figures if isinstance(figure, int | float)]
-    if not text or not a or a == b:
+def _claim(where: str, values: object) -> Claim:
+    fields = {"text": "", "a": "", **_read(Claim, where, values, point=POINT_KEYS)}
+    claim = Claim(**fields)
+    if not claim.text or not claim.a or claim.a == claim.b:
         raise UserError(
             f"{where}: a claim has a text and names two variants, or one, got {values!r}."
         )
-    if len(numbers) != len(figures) or len(numbers) not in ((0, 2) if b else (1,)):
+    if len(claim.figures) not in ((0, 2) if claim.b else (1,)):
         raise UserError(
             f"{where}: figures are the numbers of the named variants, as in (0.9, 0.2), got "
-            f"{figures!r}."
+            f"{claim.figures!r}."
         )
-    point = metric_point(where, settings) if settings.keys() & set(POINT_KEYS) else None
-    return Claim(text, a, b, point, tuple(map(float, numbers)))
+    return claim
 
 
-def _field_names(cls: type) -> set[str]:
-    return {f.name for f in dataclasses.fields(cls)}
+def _each(where: str, values: object, reader: Reader) -> tuple[Any, ...]:
+    """Return the items of a tuple, each read under the tuple's name."""
+    return tuple(reader(where, item) for item in _items(where, values))
 
 
 def _dict(where: str, values: object, keys: Iterable[str] | None = None) -> Mapping[str, object]:
@@ -224,7 +224,7 @@ def _dict(where: str, values: object, keys: Iterable[str] | None = None) -> Mapp
     if not isinstance(values, Mapping):
         raise UserError(f"{where} must be a dict, got {values!r}.")
     if keys is not None:
-        check_keys(where, values, keys)
+        declarations.check_keys(where, values, keys)
     return values
 
 
@@ -234,12 +234,7 @@ def _items(where: str, values: object) -> Sequence[object]:
     return values
 
 
-def _text(where: str, value: object) -> str:
-    return checked(value, str, where)
-
-
 def _texts(where: str, values: object) -> tuple[str, ...]:
     """Return a tuple of texts. One text is a tuple of one."""
-    if isinstance(values, str):
-        return (values,)
-    return tuple(_text(where, value) for value in _items(where, values))
+    items = (values,) if isinstance(values, str) else _items(where, values)
+    return tuple(checked(item, str, where) for item in items)

@@ -23,7 +23,7 @@ from pe_lab.results import (
     standard_tables,
     statistics,
     summary,
-    table_grids,
+    table_summaries,
 )
 from pe_lab.results.formats import Table
 from pe_lab.results.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
@@ -67,7 +67,7 @@ def of(study: Study) -> list[Table]:
         tables.append(contrast_tables.ranks(chosen))
     tables += literature.tables(chosen)
     # Only declared tables show the points of grids of overrides.
-    for spec in table_grids.specs(with_grids):
+    for spec in table_summaries.specs(with_grids):
         tables += declared_tables.tables(with_grids, spec)
     tables.append(standard_tables.budgets(chosen))
     others = (BITS_SLIDING, "exact_match") if study.has_text else (CHANCE_CORRECTED,)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pe_lab.results import compare, declared_tables, frame, selection, table_grids, tables
+from pe_lab.results import compare, declared_tables, frame, selection, table_summaries, tables
 from pe_lab.runs import grid, record_rows, records
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
@@ -60,7 +60,7 @@ def test_a_point_that_is_measured_again_stays_in_its_grid(tmp_path):
     folder = by_digits(tmp_path)
     evaluate(folder, "other_digits=2", length=6)
     loaded = frame.read(folder)
-    table = declared_tables.tables(loaded, table_grids.specs(loaded)[0])[0]
+    table = declared_tables.tables(loaded, table_summaries.specs(loaded)[0])[0]
     assert [row[0].text for row in table.rows] == ["1", "2", "10"]
     assert len(loaded.without_grids().variants) == 2
     measured = frame.read(folder).numbers
@@ -86,7 +86,7 @@ def test_two_grids_may_share_an_axis(tmp_path):
         entries.append((point("rope", seed), run))
     loaded = frame.read(write_study(tmp_path, *entries))
     one_axis, two_axes = (
-        declared_tables.tables(loaded, spec) for spec in table_grids.specs(loaded)
+        declared_tables.tables(loaded, spec) for spec in table_summaries.specs(loaded)
     )
     assert [row[0].text for row in one_axis[0].rows] == ["1", "2"]
     assert texts(two_axes[0])[1] == ["1", "0.25", "0.25"]
@@ -114,7 +114,7 @@ def test_the_overrides_of_a_grid_are_every_combination_of_its_values():
 
 def test_a_grid_of_one_axis_is_a_table_by_length_for_each_variant(tmp_path):
     loaded = frame.read(by_digits(tmp_path))
-    (spec,) = table_grids.specs(loaded)
+    (spec,) = table_summaries.specs(loaded)
     first, second = declared_tables.tables(loaded, spec)
     assert first.title.endswith("by evaluated other_digits and length, rope")
     assert second.title.endswith("alibi")
@@ -130,7 +130,7 @@ def test_a_grid_of_one_axis_is_a_table_by_length_for_each_variant(tmp_path):
 def test_a_grid_of_two_axes_is_a_table_for_each_length(tmp_path):
     axes = {"task.other_digits": (1, 2), "num_loops": (1, 4)}
     loaded = frame.read(study(tmp_path, axes, lambda label, length: len(label) / 100))
-    (spec,) = table_grids.specs(loaded)
+    (spec,) = table_summaries.specs(loaded)
     assert (spec.rows, spec.columns) == ((DIGITS,), (LOOPS,))
     assert spec.each == ("model.encodings", "length")
     assert len(declared_tables.tables(loaded, spec)) == 4
@@ -139,7 +139,7 @@ def test_a_grid_of_two_axes_is_a_table_for_each_length(tmp_path):
 def test_a_declared_table_takes_the_place_of_the_one_that_is_made(tmp_path):
     declared = dict(rows=DIGITS, columns="model.encodings", metric=dict(name="exact_match", at=2))
     loaded = frame.read(by_digits(tmp_path, analysis=dict(tables=[declared])))
-    (spec,) = table_grids.specs(loaded)
+    (spec,) = table_summaries.specs(loaded)
     (table,) = declared_tables.tables(loaded, spec)
     assert texts(table)[-1] == ["10", "0.80", "0.80"]
 

@@ -77,7 +77,7 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
         ({"contrasts": (("rope", "rope"),)}, r"two different names"),
         (
             {"contrasts": ({"a": "rope", "b": "alibi", "seen_positions": 1},)},
-            "seen_positions is True or False, got 1",
+            r"\['seen_positions'\] must be True or False, got 1\.",
         ),
         (
             {"contrasts": ({"a": "rope", "b": "alibi", "margin": 0},)},

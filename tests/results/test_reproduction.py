@@ -110,7 +110,7 @@ def test_a_claim_about_one_variant_is_a_figure(tmp_path):
         ({"paper": "Doe 2024", "claims": [claim(figures=(0.9,))]}, "figures are the numbers"),
         ({"paper": "Doe 2024", "claims": [claim(b="")]}, "figures are the numbers"),
         ({"paper": "Doe 2024", "claim": []}, "Did you mean 'claims'"),
-        ({"paper": "Doe 2024", "is_authors_size": 1}, "is True or False"),
+        ({"paper": "Doe 2024", "is_authors_size": 1}, "must be True or False, got 1"),
     ],
 )
 def test_bad_claims_are_refused_with_one_sentence(values, error):

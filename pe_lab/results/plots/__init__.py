@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pe_lab.results import table_grids
+from pe_lab.results import table_summaries
 from pe_lab.results.plots import (
     drawing,
     pictures,
@@ -100,5 +100,5 @@ def further_figures(data: Plotted) -> "Iterator[tuple[str, Figure | None]]":
     yield "extrapolation", run_pictures.counts(data)
     for name in data.study.measured_attributes["attribute"].unique():
         yield f"by_{name}", run_pictures.by_attribute(data, name)
-    for number, spec in enumerate(table_grids.specs(data.with_grids), start=1):
+    for number, spec in enumerate(table_summaries.specs(data.with_grids), start=1):
         yield f"table_{number}", table_pictures.table(data, spec)

@@ -135,9 +135,9 @@ def _with_few_colors(png: io.BytesIO) -> io.BytesIO:
 
 
 def grid(
-    count: int, *, columns: int, height: float, sharey: bool = True
+    count: int, *, columns: int, height: float, sharex: bool = False, sharey: bool = True
 ) -> "tuple[Figure, list[Axes]]":
-    """Return a figure with this number of axes."""
+    """Return a figure with this number of axes, each of this height in inches."""
     columns = min(columns, count)
     rows = math.ceil(count / columns)
     figure, axes = pyplot().subplots(
@@ -146,6 +146,7 @@ def grid(
         figsize=(WIDTH, height * rows + 0.6),
         squeeze=False,
         layout="constrained",
+        sharex=sharex,
         sharey=sharey,
     )
     for axis in axes.flat[count:]:

@@ -1,13 +1,13 @@
-"""Picture of a number against a setting: each run as a dot, one panel for each variant.
+"""Runs as dots at the values of a setting, with a line that joins their medians.
 
     runs = run_scores.of(frame.read(folder).numbers)
-    setting_dots.draw(runs, x="train.learning_rate", y="2x", panel="model.encodings")
+    setting_dots.setting_dots(runs[runs["variant"] == "rope"], x="train.learning_rate", y="2x")
 
-A dot is hollow if its run did not solve the training lengths. The line joins the medians.
+A dot is hollow if its run did not solve the training lengths.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -15,101 +15,46 @@ from pe_lab.results.plots import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _COLOR, _CHOSEN = "#0c6c9c", "#d80000"
-_COLUMNS = 3  # panels of a row
-_HEIGHT = 1.55  # inches of a row of panels
 _SPREAD = 0.25  # share of the distance of two settings over which the dots of one are spread
 
 
-def draw(
-    runs: pd.DataFrame,
+def setting_dots(
+    data: pd.DataFrame,
     *,
     x: str,
     y: str,
-    panel: str,
-    order: Sequence[str] | None = None,
-    chosen: Mapping[str, object] | None = None,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
-) -> "Figure":
-    """Return the figure.
+    order: Sequence[object] | None = None,
+    chosen: object = None,
+    axes: "Axes | None" = None,
+) -> "Axes":
+    """Draw the runs of one variant, and return the axes.
 
     Args:
-      runs: one row for each run, with the columns x, y, panel and "solved".
-      order: values of the panels, in the order of the figure; None: all, in the order of the rows.
-      chosen: value of x with a ring around its median, by panel.
-      xlabel, ylabel: None: the names of the columns.
+      data: one row for each run, with the columns x, y, "seed" and "solved".
+      order: values of x, from left to right at equal distances; None: in the order of the rows.
+      chosen: a value of x, with a ring around its median.
+      axes: None: new ones.
     """
-    names = list(order if order is not None else runs[panel].drop_duplicates())
-    settings = list(runs[x].drop_duplicates())
-    num_rows = -(-len(names) // _COLUMNS)
-    figure, grid = drawing.pyplot().subplots(
-        num_rows,
-        _COLUMNS,
-        figsize=(drawing.WIDTH, _HEIGHT * num_rows + 0.3),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    for axes, name in zip(grid.flat, names, strict=False):
-        draw_panel(axes, runs[runs[panel] == name], x=x, y=y, settings=settings)
-        axes.set_title(name)
-        if chosen and name in chosen:
-            _ring(axes, runs[runs[panel] == name], x, y, settings, chosen[name])
-    for axes in grid.flat[len(names) :]:
-        axes.set_visible(False)
-    figure.supxlabel(xlabel or x, fontsize="medium")
-    figure.supylabel(ylabel or y, fontsize="medium")
-    return figure
-
-
-def draw_panel(
-    axes: "Axes", runs: pd.DataFrame, *, x: str, y: str, settings: Sequence[object]
-) -> None:
-    """Draw the runs of one variant.
-
-    Args:
-      settings: values of x, from left to right at equal distances.
-    """
-    medians = runs.groupby(x, sort=False)[y].median().reindex(settings)
+    if axes is None:
+        _, axes = drawing.pyplot().subplots(layout="constrained")
+    settings = list(data[x].unique() if order is None else order)
+    medians = data.groupby(x, sort=False)[y].median().reindex(settings)
     axes.plot(range(len(settings)), medians, color=_COLOR, linewidth=1.0, alpha=0.6)
+    # Dots at 0 and 1 lie on the edge of the axes, which would cut them.
+    look: dict[str, Any] = dict(s=11, edgecolors=_COLOR, linewidths=0.8, clip_on=False, zorder=3)
     for index, setting in enumerate(settings):
-        of_setting = runs[runs[x] == setting].sort_values("seed")
-        places = _spread(index, len(of_setting))
-        faces = [_COLOR if is_solved else "white" for is_solved in of_setting["solved"]]
-        axes.scatter(
-            places,
-            of_setting[y],
-            s=11,
-            c=faces,
-            edgecolors=_COLOR,
-            linewidths=0.8,
-            clip_on=False,  # dots at 0 and 1 lie on the edge of the panel
-            zorder=3,
-        )
+        runs = data[data[x] == setting].sort_values("seed")
+        faces = [_COLOR if is_solved else "white" for is_solved in runs["solved"]]
+        axes.scatter(_spread(index, len(runs)), runs[y], c=faces, **look)
+    if chosen is not None:
+        place = settings.index(chosen)
+        ring: dict[str, Any] = dict(s=90, facecolors="none", edgecolors=_CHOSEN, linewidths=1.2)
+        axes.scatter([place], [medians.iloc[place]], **ring, clip_on=False, zorder=4)
     axes.set_xticks(range(len(settings)), [str(setting) for setting in settings])
     axes.set_ylim(-0.04, 1.04)
-
-
-def _ring(
-    axes: "Axes", runs: pd.DataFrame, x: str, y: str, settings: Sequence[object], setting: object
-) -> None:
-    """Draw a ring around the median of a setting."""
-    median = runs.loc[runs[x] == setting, y].median()
-    place = settings.index(setting)
-    axes.scatter(
-        [place],
-        [median],
-        s=90,
-        facecolors="none",
-        edgecolors=_CHOSEN,
-        linewidths=1.2,
-        clip_on=False,
-        zorder=4,
-    )
+    return axes
 
 
 def _spread(center: int, count: int) -> list[float]:

@@ -6,21 +6,20 @@ is among them.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from pe_lab.metrics.base import Limit, Value
-from pe_lab.results import cells, declared_tables, metrics, notes, summary, table_grids
+from pe_lab.results import cells, declared_tables, metrics, notes, summary, table_summaries
 from pe_lab.results.formats import DASH, number
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.plots.heat_map import heat_map
 from pe_lab.results.plots.lines import lines
 from pe_lab.results.plots.plotted import MOST_LINES, REVEALS, Plotted
 from pe_lab.results.plots.styles import Style
-from pe_lab.results.summary import Key, as_numbers
-from pe_lab.results.table_grids import TableGrid
+from pe_lab.results.summary import Key, Summary, as_numbers
 from pe_lab.runs.analysis_spec import SEPARATOR, TableSpec
 from pe_lab.runs.first_steps import FirstStep
 
@@ -56,30 +55,30 @@ def table(data: Plotted, spec: TableSpec) -> "Figure | None":
     is_count = metrics.BY_NAME[spec.metric.name].style == "count"
     if spec.measures or is_count:
         return None
-    grids = table_grids.grids(data.with_grids, spec)
-    parts = [grid for grid in grids if grid.values["value"].notna().any()]
+    summaries = table_summaries.summaries(data.with_grids, spec)
+    parts = {kind: part for kind, part in summaries.items() if part.values["value"].notna().any()}
     if not parts:
         return None
     can_be_map = len(spec.columns) == 1 and _is_share(spec)  # a map has colors from 0 to 1
-    fewest_columns = min(len(grid.columns) for grid in parts)
-    num_rows = [len(grid.rows) for grid in parts]
-    if table_grids.is_grid(data.with_grids, spec):
+    fewest_columns = min(len(part.columns) for part in parts.values())
+    num_rows = [len(part.rows) for part in parts.values()]
+    if table_summaries.is_grid(data.with_grids, spec):
         # Rows and columns are the two axes of the grid.
         has_rows = max(num_rows) >= 2 and len(spec.rows) == 1
         is_clear = can_be_map and has_rows and len(parts) <= _MOST_MAPS
         return _maps(data, spec, parts) if is_clear else None
-    if all(_numbers(grid) for grid in parts):
+    if all(_numbers(part) for part in parts.values()):
         return _lines(data, spec, parts)
     if can_be_map and min(*num_rows, fewest_columns) >= _FEWEST_OF_MAP:
         return _maps(data, spec, parts)
     return None
 
 
-def _numbers(grid: TableGrid) -> list[float] | None:
+def _numbers(part: Summary) -> list[float] | None:
     """Return the columns if they are enough numbers for a line."""
     # A column of two dimensions is no number.
-    labels = [column[0] for column in grid.columns if len(column) == 1]
-    if len(labels) < len(grid.columns) or len(labels) < _FEWEST_OF_LINE:
+    labels = [column[0] for column in part.columns if len(column) == 1]
+    if len(labels) < len(part.columns) or len(labels) < _FEWEST_OF_LINE:
         return None
     return as_numbers(labels)
 
@@ -91,22 +90,22 @@ def _is_share(spec: TableSpec) -> bool:
     return name in ("in_distribution", "trained_length", "retention", "auc", "log_auc")
 
 
-def _lines(data: Plotted, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figure":
+def _lines(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figure":
     figure, grid_of_axes = _figure(spec, parts, columns=2, height=2.2)
     metric = metrics.BY_NAME[spec.metric.name]
     looks = _looks(data, parts)
     heights = []
     has_hollow = False
-    for axes, grid in zip(grid_of_axes, parts, strict=True):
-        places = dict(zip(grid.columns, _numbers(grid) or [], strict=True))
-        names = {row: _text(row) for row in grid.rows}
-        points = _points(spec, grid, names, places)
+    for axes, part in zip(grid_of_axes, parts.values(), strict=True):
+        places = dict(zip(part.columns, _numbers(part) or [], strict=True))
+        names = {row: _text(row) for row in part.rows}
+        points = _points(spec, part, names, places)
         centers = pd.DataFrame(index=sorted(places.values()), dtype=float)
         for row, name in names.items():
-            of_row = {x: _center(grid, row, column) for column, x in places.items()}
+            of_row = {x: _center(spec, part, row, column) for column, x in places.items()}
             centers[name] = pd.Series(of_row, dtype=float).reindex(centers.index)
-        unsolved = grid.points[grid.points["variant"].map(data.with_grids.variants["is_unsolved"])]
-        solved = grid.points.drop(unsolved.index)
+        is_unsolved = part.values["variant"].map(data.with_grids.variants["is_unsolved"])
+        unsolved, solved = part.values[is_unsolved], part.values[~is_unsolved]
         all_solved = {_place(spec, names, places, row) for row in _keys(spec, solved)}
         hollow = {_place(spec, names, places, row) for row in _keys(spec, unsolved)} - all_solved
         lines(
@@ -146,10 +145,10 @@ def _lines(data: Plotted, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figur
     return figure
 
 
-def _keys(spec: TableSpec, points: pd.DataFrame) -> list[tuple[Key, Key]]:
-    """Return the row and the column of points."""
-    rows = points[list(spec.rows)].itertuples(index=False, name=None)
-    columns = points[list(spec.columns)].itertuples(index=False, name=None)
+def _keys(spec: TableSpec, values: pd.DataFrame) -> list[tuple[Key, Key]]:
+    """Return the row and the column of values."""
+    rows = values[list(spec.rows)].itertuples(index=False, name=None)
+    columns = values[list(spec.columns)].itertuples(index=False, name=None)
     return list(zip(rows, columns, strict=True))
 
 
@@ -161,11 +160,11 @@ def _place(
 
 
 def _points(
-    spec: TableSpec, grid: TableGrid, names: dict[Key, str], places: dict[Key, float]
+    spec: TableSpec, part: Summary, names: dict[Key, str], places: dict[Key, float]
 ) -> pd.DataFrame:
     """Return the values of single runs, with the name of their line and their place on it."""
     style = metrics.BY_NAME[spec.metric.name].style
-    values = grid.values.assign(height=_values(grid.values, style))
+    values = part.values.assign(height=_values(part.values, style))
     values = values[values["value"].notna()]
     cells = [_place(spec, names, places, cell) for cell in _keys(spec, values)]
     values = values.assign(cell=cells).dropna(subset="cell")
@@ -176,15 +175,15 @@ def _points(
     ).sort_values("x", kind="stable")
 
 
-def _center(grid: TableGrid, row: Key, column: Key) -> int | float | None:
+def _center(spec: TableSpec, part: Summary, row: Key, column: Key) -> int | float | None:
     """Return the number that the table shows. For a table of every seed, it is their median."""
-    cell = grid.at(row, column)
-    if grid.spec.metric.show != "seeds":
+    cell = part.at(row, column)
+    if spec.metric.show != "seeds":
         if isinstance(cell.value, int | float) and cell.text.startswith("<"):
             return 0.0  # a limit below all lengths
         return cell.value if isinstance(cell.value, int | float) else None
-    style = metrics.BY_NAME[grid.spec.metric.name].style
-    of_cell = summary.groups(grid.values, [*grid.spec.rows, *grid.spec.columns])
+    style = metrics.BY_NAME[spec.metric.name].style
+    of_cell = summary.groups(part.values, [*spec.rows, *spec.columns])
     rows = of_cell.get((*row, *column))
     if rows is None:
         return None
@@ -206,38 +205,39 @@ def _height(value: Value) -> int | float:
     return value
 
 
-def _looks(data: Plotted, parts: Sequence[TableGrid]) -> dict[str, Style]:
+def _looks(data: Plotted, parts: Mapping[Key, Summary]) -> dict[str, Style]:
     """Return the styles of the rows. Rows that are variants have the styles of the variants."""
-    rows = [[_text(row) for row in grid.rows] for grid in parts]
+    rows = [[_text(row) for row in part.rows] for part in parts.values()]
     if set(itertools.chain(*rows)) <= data.looks.keys():
         return data.looks
     return styles.assign([of_part[:MOST_LINES] for of_part in rows])
 
 
-def _maps(data: Plotted, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figure":
-    most_rows = max(len(grid.rows) for grid in parts)
-    most_columns = max(len(grid.columns) for grid in parts)
+def _maps(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figure":
+    most_rows = max(len(part.rows) for part in parts.values())
+    most_columns = max(len(part.columns) for part in parts.values())
     columns = 2 if most_columns <= 6 else 1
     height = 0.6 + 0.19 * most_rows
     # Shared axes have the row labels of one panel, and the panels may differ in their rows.
-    has_same_rows = all(grid.rows == parts[0].rows for grid in parts)
+    rows = [part.rows for part in parts.values()]
+    has_same_rows = all(of_part == rows[0] for of_part in rows)
     figure, grid_of_axes = _figure(
         spec, parts, columns=columns, height=height, sharey=has_same_rows
     )
-    is_grid = table_grids.is_grid(data.with_grids, spec)
+    is_grid = table_summaries.is_grid(data.with_grids, spec)
     texts = []
-    for index, (axes, grid) in enumerate(zip(grid_of_axes, parts, strict=True)):
+    for index, (axes, part) in enumerate(zip(grid_of_axes, parts.values(), strict=True)):
         if is_grid:
             # `_words` would repeat the name of the axis at each number.
             heads = [
-                declared_tables.heading(data.with_grids, spec.columns, c) for c in grid.columns
+                declared_tables.heading(data.with_grids, spec.columns, c) for c in part.columns
             ]
-            names = [_text(row) for row in grid.rows]
+            names = [_text(row) for row in part.rows]
         else:
-            heads = [_words(spec.columns, column) for column in grid.columns]
-            names = [_words(spec.rows, row) for row in grid.rows]
-        shown = [[_shown(grid, row, column) for column in grid.columns] for row in grid.rows]
-        numbers = [[_center(grid, row, column) for column in grid.columns] for row in grid.rows]
+            heads = [_words(spec.columns, column) for column in part.columns]
+            names = [_words(spec.rows, row) for row in part.rows]
+        shown = [[_shown(spec, part, row, c) for c in part.columns] for row in part.rows]
+        numbers = [[_center(spec, part, row, c) for c in part.columns] for row in part.rows]
         heat_map(
             pd.DataFrame(numbers, names, heads), texts=pd.DataFrame(shown, names, heads), axes=axes
         )
@@ -257,21 +257,23 @@ def _maps(data: Plotted, spec: TableSpec, parts: Sequence[TableGrid]) -> "Figure
     return figure
 
 
-def _shown(grid: TableGrid, row: Key, column: Key) -> str:
+def _shown(spec: TableSpec, part: Summary, row: Key, column: Key) -> str:
     """Return the number of a field with its signs, without its interval."""
-    value = _center(grid, row, column)
+    value = _center(spec, part, row, column)
     if value is None:
         return DASH
-    style = metrics.BY_NAME[grid.spec.metric.name].style
-    return number(value, style) + grid.at(row, column).signs
+    style = metrics.BY_NAME[spec.metric.name].style
+    return number(value, style) + part.at(row, column).signs
 
 
 def _figure(
-    spec: TableSpec, parts: Sequence[TableGrid], *, columns: int, height: float, sharey: bool = True
+    spec: TableSpec, kinds: Iterable[Key], *, columns: int, height: float, sharey: bool = True
 ) -> "tuple[Figure, list[Axes]]":
-    figure, grid = drawing.grid(len(parts), columns=columns, height=height, sharey=sharey)
-    for axes, part in zip(grid, parts, strict=True):
-        axes.set_title(_words(spec.each, part.kind))
+    """Return a figure with the axes of each table, in which the kinds are their titles."""
+    titles = [_words(spec.each, kind) for kind in kinds]
+    figure, grid = drawing.grid(len(titles), columns=columns, height=height, sharey=sharey)
+    for axes, title in zip(grid, titles, strict=True):
+        axes.set_title(title)
     return figure, grid
 
 

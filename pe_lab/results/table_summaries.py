@@ -1,4 +1,4 @@
-"""Declared tables before they are written: the cells of an analysis spec by row and column.
+"""Summaries of the tables that an analysis spec declares, before they are written or drawn.
 
 A table has one or more dimensions of rows and of columns. Each label of a dimension in `each` has a
 table of its own. Dimensions are axes of the sweep, the variant, the length, the offset and the
@@ -9,40 +9,15 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
 from pe_lab.results import signs, summary
 from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.study import EVALUATED_WITH, Study
-from pe_lab.results.summary import Key, groups
+from pe_lab.results.summary import Key, Summary, groups
 from pe_lab.runs.analysis_spec import AS_TRAINED, SEPARATOR, MetricSpec, TableSpec
 from pe_lab.runs.check_analysis_spec import check_cell
-
-
-@dataclass(frozen=True)
-class TableGrid:
-    """One table before it is written.
-
-    Attributes:
-      kind: its labels on the dimensions `each` of the spec.
-      points: a row for each variant, length and offset, with its labels on all dimensions.
-      values: the values of the table's metric, one row for each run.
-      cells: of each metric of the spec, by row and column; () is the column of a measure.
-    """
-
-    spec: TableSpec
-    kind: Key
-    rows: list[Key]
-    columns: list[Key]
-    points: pd.DataFrame
-    values: pd.DataFrame
-    cells: dict[tuple[Key, Key, MetricSpec], Cell]
-
-    def at(self, row: Key, column: Key, metric: MetricSpec | None = None) -> Cell:
-        """Return a cell; a dash if no variant belongs there."""
-        return self.cells.get((row, column, metric or self.spec.metric), Cell(DASH))
 
 
 def specs(study: Study) -> list[TableSpec]:
@@ -70,35 +45,42 @@ def is_grid(study: Study, spec: TableSpec) -> bool:
     return not set(axes).isdisjoint((*spec.dimensions, *spec.only))
 
 
-def grids(study: Study, spec: TableSpec) -> list[TableGrid]:
-    """Return the tables of a spec, one for each label on the dimensions `each`."""
+def summaries(study: Study, spec: TableSpec) -> dict[Key, Summary]:
+    """Return the summaries of a table, by its labels on the dimensions `each`.
+
+    Their columns are the labels of the spec's columns, or (measure,) for each of its measures.
+
+    Args:
+      study: of the variants that validation chose.
+
+    Raises:
+      UserError: rows and columns leave several variants in one cell.
+    """
     points = _points(study, spec)
     for dimension, labels in spec.only.items():
         # The labels of `only` are text, and lengths are numbers.
         points = points[points[dimension].astype(str).isin(labels)]
-    return [_grid(study, spec, kind, part) for kind, part in groups(points, spec.each).items()]
+    return {kind: _summary(study, spec, part) for kind, part in groups(points, spec.each).items()}
 
 
-def _grid(study: Study, spec: TableSpec, kind: Key, points: pd.DataFrame) -> TableGrid:
-    cells: dict[tuple[Key, Key, MetricSpec], Cell] = {}
-    # A column that nobody has measured is left out, unless no column is measured.
-    measured = points[points["measured"]]
-    of_columns = points if measured.empty else measured
-    columns = list(groups(of_columns, spec.columns))
-    values: list[pd.DataFrame] = []
-    num_rows = len(spec.rows)
-    dimensions = (*spec.rows, *spec.columns)
-    by_cell = groups(points, dimensions)
-    for of_cell in by_cell.values():
+def _summary(study: Study, spec: TableSpec, points: pd.DataFrame) -> Summary:
+    for of_cell in groups(points, (*spec.rows, *spec.columns)).values():
         check_cell(spec, [study.labels(name) for name in of_cell["variant"].unique()])
+    cells: dict[tuple[Key, Key], Cell] = {}
+    values: list[pd.DataFrame] = []
     for metric in spec.metrics:
         for at_point, part in _by_point(spec, metric, points):
-            of_part, of_runs = _cells(study, spec, at_point, part)
-            values.append(of_runs)
-            for key, cell in of_part.items():
-                cells[key[:num_rows], key[num_rows:], metric] = cell
+            of_point = _at_point(study, spec, at_point, part)
+            values.append(of_point.values)
+            for (row, column), cell in of_point.cells.items():
+                cells[row, (metric,) if spec.measures else column] = cell
+    # A column that nobody has measured is left out, unless no column is measured.
+    measured = points[points["measured"]]
+    columns = list(groups(points if measured.empty else measured, spec.columns))
+    if spec.measures:
+        columns = [(metric,) for metric in spec.measures]
     rows = list(groups(points, spec.rows))
-    return TableGrid(spec, kind, rows, columns, points, pd.concat(values), cells)
+    return Summary(rows, columns, cells, Cell(DASH), pd.concat(values))
 
 
 def _by_point(
@@ -118,25 +100,24 @@ def _by_point(
     return parts
 
 
-def _cells(
-    study: Study, spec: TableSpec, metric: MetricSpec, points: pd.DataFrame
-) -> tuple[dict[Key, Cell], pd.DataFrame]:
-    """Return the cells of a metric at one length and offset, with their signs, and the values."""
+def _at_point(study: Study, spec: TableSpec, metric: MetricSpec, points: pd.DataFrame) -> Summary:
+    """Return the summary of a metric at one length and offset, with signs behind its numbers."""
     dimensions = [*spec.rows, *spec.columns]
     labels = points[list(dict.fromkeys(["variant", *dimensions]))]
     # An override's case has the labels of its training, so the labels of the point replace them.
     repeated = [axis for axis in dimensions if axis in study.cases and axis != "variant"]
     cases = study.cases.drop(columns=repeated).merge(labels, on="variant")
-    result = summary.of_metric(study, cases, metric, dimensions)
+    without_signs = summary.of_metric(study, cases, metric, spec.rows, spec.columns)
     cells = {}
     for key, of_cell in groups(points, dimensions).items():
-        cell = result.at(key)
+        row, column = key[: len(spec.rows)], key[len(spec.rows) :]
+        cell = without_signs.at(row, column)
         if cell.text != DASH:
             names = list(dict.fromkeys(of_cell["variant"]))
             text = signs.of_number(study, spec, names, metric)
             cell = dataclasses.replace(cell, text=cell.text + text, signs=text)
-        cells[key] = cell
-    return cells, result.values
+        cells[row, column] = cell
+    return dataclasses.replace(without_signs, cells=cells)
 
 
 def _points(study: Study, spec: TableSpec) -> pd.DataFrame:
