@@ -21,7 +21,8 @@ _CHANNELS, _KEYS, _TOKENS = 2, 2, 3  # axes of [H, B, channels, tokens] and of [
 _TOKENS_LAST = (2, 0, 3, 1)  # from [B, L, H, E] to [H, B, E, L]
 _TOKENS_SECOND = (1, 3, 0, 2)  # and back
 _PAIRS = (1, 0, 3, 2)  # from [B, H, L, S] to [H, B, S, L], and back
-_SAFE_LOGIT = 60.0  # exp(60), and sums and products of some of them, are well inside float32
+# exp(60) is 1e26 and exp(-60) is 1e-26: sums of such exponentials times values fit float32.
+_SAFE_LOGIT = 60.0
 _NARROW = 16  # channels up to which multiply-adds are faster than a product of matrices
 
 Channels = Float[Array, "h b _ _"]
@@ -46,7 +47,7 @@ def attention(
     q = _tokens_last(q)
     k = _tokens_last(k)
     v = _tokens_last(v)
-    q = q * scale
+    q = q * scale  # not the logits, which are far more numbers in long contexts
     mask = jnp.transpose(mask, _PAIRS)
     if bias is not None:
         bias = bias.astype(jnp.float32)
@@ -69,11 +70,12 @@ def cut_bias(
     bias: Float[Array, "_ _ _ _"], num_queries: int, num_keys: int
 ) -> Float[Array, "_ _ l s"]:
     """The first tokens of a stored bias, as `attention` takes it."""
-    first = bias[:, :, :num_keys, :num_queries]
+    first = bias[:, :, :num_keys, :num_queries]  # a stored bias has keys before queries
     return jnp.transpose(first, _PAIRS)
 
 
 def _tokens_last(x: Float[Array, "b l h e"]) -> Float[Array, "h b e l"]:
+    # Softmax is float32 in every model, and half precision is no faster on a CPU.
     x = x.astype(jnp.float32)
     return jnp.transpose(x, _TOKENS_LAST)
 
@@ -100,7 +102,9 @@ def _forward(
     exponentials = _exponentials(q, k, mask, bias)
     values_and_ones = _with_ones(v)
     sums = _dot(values_and_ones, exponentials, _TOKENS, _KEYS)  # [H, B, E + 1, L]
-    total = sums[:, :, -1:]
+    total = sums[:, :, -1:]  # the weighted sum of the ones
+    # With finite logits, the total is 0 only for a query without keys: the largest exponential of
+    # any other query is at least exp(-_SAFE_LOGIT).
     sees_a_key = total > 0
     inverse = 1 / jnp.where(sees_a_key, total, 1)
     # A query without keys has a total of 0 and gets zeros; a NaN stays NaN.
@@ -110,7 +114,7 @@ def _forward(
     out = weighted_sum * inverse
     shape_of_bias = None
     if bias is not None:
-        shape_of_bias = bias[:, :, :0]  # an empty array with its axes
+        shape_of_bias = bias[:, :, :0]  # only arrays are saved: this one is empty and has the axes
     # The exponentials are the one array of [S, L] that is kept. The weights are their product with
     # `inverse`, which the backward pass applies to arrays of one number or few a query.
     saved = (q, k, v, exponentials, out, inverse, shape_of_bias)
@@ -121,7 +125,8 @@ def _backward(
     saved: Saved, g: Float[Array, "h b e l"]
 ) -> tuple[Array, Array, Array, None, Array | None]:
     q, k, v, exponentials, out, inverse, shape_of_bias = saved
-    # Weights are exponentials times the inverse of their sum; g takes this factor.
+    # Weights are exponentials times the inverse of their sum; g takes this factor. It is 0 for a
+    # query without keys, whose gradients are then 0.
     g = g * inverse
     # Gradient of softmax: the gradient of a logit is its weight times (g·v minus the weighted mean
     # of g·v over keys), and this mean is g·out.
@@ -137,10 +142,11 @@ def _backward(
     bias_gradient = None
     if shape_of_bias is not None:
         bias_gradient = _sum_shared(s_gradient, shape_of_bias.shape)
-    q_gradient = _dot(k, s_gradient, _TOKENS, _KEYS)
-    k_gradient = _dot(q, s_gradient, _TOKENS, _TOKENS)
-    v_gradient = _dot(g, exponentials, _TOKENS, _TOKENS)
-    return q_gradient, k_gradient, v_gradient, None, bias_gradient
+    # The first factor has the channels, so that gradients have the layout of q, k and v.
+    q_gradient = _dot(k, s_gradient, _TOKENS, _KEYS)  # [H, B, F, L], summed over keys
+    k_gradient = _dot(q, s_gradient, _TOKENS, _TOKENS)  # [H, B, F, S], summed over queries
+    v_gradient = _dot(g, exponentials, _TOKENS, _TOKENS)  # [H, B, E, S]; g has the inverse
+    return q_gradient, k_gradient, v_gradient, None, bias_gradient  # None: of the mask
 
 
 def _with_ones(v: Float[Array, "h b e s"]) -> Float[Array, "h b f s"]:
@@ -167,6 +173,7 @@ def _exponentials(
         least = jnp.finfo(jnp.float32).min
         s = jnp.where(mask, s, least)
         s = s - s.max(_KEYS, keepdims=True)
+        # Masked again: a query without keys has its maximum at every key, and exp(0) is 1.
         return jnp.where(mask, jnp.exp(s), 0.0)
 
     # The maximum of each query would be one more pass over all logits. The norms below are far
@@ -180,6 +187,8 @@ def _exponentials(
     # NaN is not safe, so `shifted` shows it. Under vmap a cond computes both branches: on a CPU the
     # members of a group are mapped instead (training/setup.py).
     is_safe = largest_logit < _SAFE_LOGIT
+    # The branches differ by one factor for each query, which the division by the total removes. So
+    # one backward pass serves both.
     return lax.cond(is_safe, direct, shifted, q, k)
 
 
@@ -202,9 +211,12 @@ def _reach(bias: Bias | None, mask: Mask) -> Float[Array, ""] | float:
     # Masks apply after the bias, so the smallest bias bounds the best visible one of any query.
     lowest = bias.min()
     num_keys, num_queries = bias.shape[2:]
+    # A bias that falls with distance, such as ALiBi's, is far below 0 at the farthest key, but 0 at
+    # the query's own key. In cross-attention with as many keys as queries, the key of the same
+    # index is another token, but it bounds the best key, too, where it is visible.
     if num_keys == num_queries:
         sees_itself = jnp.diagonal(mask, axis1=2, axis2=3)
-        sees_no_key = ~mask.any(axis=_KEYS)
+        sees_no_key = ~mask.any(axis=_KEYS)  # padding, whose output is 0 with any bias
         has_bound = (sees_itself | sees_no_key).all()
         bias_of_itself = jnp.diagonal(bias, axis1=2, axis2=3)
         lowest_of_itself = bias_of_itself.min()
@@ -264,7 +276,7 @@ def add_bias(s: Logits, bias: SharedBias) -> Logits:
 
 def _add_bias_forward(s: Logits, bias: SharedBias) -> tuple[Logits, Float[Array, "_ _ 0"]]:
     shared_axes = bias.shape[:2]
-    shape_of_bias = jnp.zeros((*shared_axes, 0))
+    shape_of_bias = jnp.zeros((*shared_axes, 0))  # the gradient needs no values of the bias
     return s + bias, shape_of_bias
 
 

@@ -58,6 +58,7 @@ def skew_accelerator(x: Float[Array, "b h l o"], num_keys: int) -> Float[Array, 
     flat = padded.reshape(batch, heads, -1)
     flat = flat[..., : num_queries * all_offsets]
     skewed = flat.reshape(batch, heads, num_queries, all_offsets)
+    # Earlier columns are before the first key, or belong to the row above.
     return skewed[..., num_queries - 1 :]
 
 
@@ -74,7 +75,7 @@ def _skew_forward(
     num_queries, num_offsets = x.shape[2:]
     missing = num_queries + num_keys - 1 - num_offsets
     padded = pad_last(x, after=missing)
-    first = jnp.arange(num_queries)[::-1]
+    first = jnp.arange(num_queries)[::-1]  # the first key has offset -i, in column L - 1 - i
     shape_of_x = jnp.zeros((0, num_offsets))  # an empty array, the only way to save a number
     return _slices(padded, first, num_keys), shape_of_x
 
@@ -113,6 +114,7 @@ def _columns(
     *,
     size: int,
 ) -> Float[Array, "*b s"]:
+    # JAX moves a slice that is out of range and raises no error, so rows must be padded enough.
     return jax.lax.dynamic_slice_in_dim(x, first, slice_size=size, axis=-1)
 
 

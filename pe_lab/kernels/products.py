@@ -71,10 +71,11 @@ def dot_general(
     last_axis = x.ndim - 1
     last_with_first = (((last_axis,), (0,)), _NO_BATCH)
     has_own_type = preferred_element_type in (None, x.dtype)
+    # Products over other axes, or with another result type, are left to JAX.
     if dimension_numbers != last_with_first or not has_own_type:
         options |= {"precision": precision, "preferred_element_type": preferred_element_type}
         return lax.dot_general(x, w, dimension_numbers, **options)
     *axes, channels = x.shape
     tokens = x.reshape(-1, channels)
-    out = product(tokens, w)
+    out = product(tokens, w)  # without `precision`, which has no effect on a CPU
     return out.reshape(*axes, w.shape[1])

@@ -37,7 +37,7 @@ def choose(study: Study, axes: Sequence[str] | None = None) -> Study:
       axes: None: the tuned axes of the analysis spec.
     """
     tuned = study.spec.tuned if axes is None else axes
-    if not tuned or study.settings is not None:
+    if not tuned or study.settings is not None:  # no tuned axes, or the choice is made already
         return study
     others = [axis for axis in study.axes if axis not in tuned]
     # A group has the settings of one variant with one evaluation override.
@@ -60,7 +60,7 @@ def choose(study: Study, axes: Sequence[str] | None = None) -> Study:
             # If all losses are infinite, a setting with a diverged run is preferred to one whose
             # runs all failed.
             ranks = [(mean_loss(cases), not _trained(cases)) for cases in compared]
-            best = group[ranks.index(min(ranks))]
+            best = group[ranks.index(min(ranks))]  # of equal ranks, the first of the sweep
             best_of[as_trained] = [study.by_name[best][axis] for axis in tuned]
         else:
             # An override never chooses again: it has the setting of the variant as trained. It has
@@ -69,8 +69,9 @@ def choose(study: Study, axes: Sequence[str] | None = None) -> Study:
             same = [name for name in group if [study.by_name[name][a] for a in tuned] == chosen]
             if not same:
                 continue
-            (best,) = same
+            (best,) = same  # its labels and its override identify a variant
         names.append(best)
+        # Resamples choose anew (cells.choice_interval), so all settings keep their cases.
         of_variant = []
         for name, cases in zip(group, compared, strict=True):
             of_variant.append(_setting(study, name, best, cases, tuned))
@@ -92,6 +93,7 @@ def _setting(study: Study, name: str, best: str, cases: Sequence[Row], tuned: Se
         **dict(zip(tuned, labels, strict=True)),
         # Labels that are not numbers tie here, so the stable sort keeps the order of the sweep.
         "order": tuple(math.inf if number is None else number for number in numbers),
+        # These three count shared seeds only: two-stage tuning gives the chosen setting more.
         "loss": mean_loss(cases),
         "solved": sum(case["solved"] for case in cases),
         "runs": len(cases),
@@ -114,6 +116,7 @@ def _chosen(
         renamed[name] = f"{new_name}, {EVALUATED_WITH} {override}" if override else new_name
     tuned = [axis for axis in study.axes if axis not in others]
     variants = study.variants.loc[list(names)].drop(columns=tuned).rename(index=renamed)
+    # All seeds of a chosen setting count as results, not only those that it was compared on.
     cases = study.cases[study.cases["variant"].isin(names)]
     order = pd.DataFrame(settings)
     order["variant"] = order["variant"].map(renamed)
@@ -122,6 +125,7 @@ def _chosen(
     order["place"] = order["variant"].map(ranks)
     order = order.sort_values(["place", "order"], kind="stable").drop(columns="place")
     solved = order[order["is_chosen"]].set_index("variant")["solved"]
+    # A variant without cases has no chosen setting, so the map has no number for it.
     order["is_tied"] = order["solved"] == order["variant"].map(solved).fillna(0)
     # By row number and not by run, because a run that two settings share is a case of each.
     of_candidates = study.cases.iloc[[number for _, _, number in candidates]]
@@ -194,6 +198,6 @@ def at_edge(settings: Sequence[Row], axes: Sequence[str]) -> bool:
 
 def _as_number(text: str | None) -> float | None:
     try:
-        return float(text or "")
+        return float(text or "")  # float(None) would raise a TypeError
     except ValueError:
         return None

@@ -67,7 +67,7 @@ class Runs:
         if frame.duplicated(index).any():
             raise ValueError(f"Two runs have the same {', '.join(index)}.")
         table = frame.set_index(index)[list(columns)].astype(float)
-        settings = tuple(frame[setting].drop_duplicates())
+        settings = tuple(frame[setting].drop_duplicates())  # `middle_solved` reads their order
         seeds = tuple(sorted(frame["seed"].unique().tolist()))
         variants = pd.MultiIndex.from_frame(frame[list(rows)].drop_duplicates())
         full = pd.MultiIndex.from_tuples(
@@ -103,6 +103,7 @@ def lowest(number: str, *, logarithm: bool = False, name: str = "") -> SettingRu
     def choose(runs: Runs, weights: Weights) -> Shares:
         values = runs.numbers[number]
         if logarithm:
+            # np.fmax would make the NaN of a diverged run the lowest loss.
             values = np.log(np.maximum(values, np.finfo(float).tiny))  # a loss may be 0
         return _best(-_mean(values, weights))
 
@@ -122,7 +123,7 @@ def random_solved() -> SettingRule:
     """Return the rule of a random setting among those that solve the task."""
 
     def choose(runs: Runs, weights: Weights) -> Shares:
-        solving = _solving(runs, weights)
+        solving = _solving(runs, weights)  # all settings if none solves it
         return solving / solving.sum(axis=1, keepdims=True)
 
     return SettingRule("random solved setting", ("solved",), choose)
@@ -134,7 +135,7 @@ def middle_solved() -> SettingRule:
     def choose(runs: Runs, weights: Weights) -> Shares:
         solving = _solving(runs, weights)
         rank = np.cumsum(solving, axis=1)  # 1, 2, … at the settings that solve the task
-        middle = (solving.sum(axis=1, keepdims=True) + 1) / 2
+        middle = (solving.sum(axis=1, keepdims=True) + 1) / 2  # rank 2 of 3, rank 2.5 of 4
         is_middle = solving & (np.abs(rank - middle) <= 0.5)  # two settings for an even number
         return is_middle / is_middle.sum(axis=1, keepdims=True)
 
@@ -151,7 +152,7 @@ def solved_then(rule: SettingRule) -> SettingRule:
         # Stricter than `_solving`: all seeds that the rule sees must solve the task.
         solving = _all_solved(runs, weights)
         some = solving.any(axis=1, keepdims=True)
-        shares = solving / np.maximum(solving.sum(axis=1, keepdims=True), 1)
+        shares = solving / np.maximum(solving.sum(axis=1, keepdims=True), 1)  # no 0 / 0
         return np.where(some, shares, rule.choose(runs, weights))
 
     return SettingRule(f"{rule.name}, ties if solved", ("solved", *rule.reads), choose)
@@ -179,14 +180,16 @@ def scores_of_draws(
     values = np.nan_to_num(runs.numbers[score], nan=0.0)
     total = np.zeros((len(values), draws.shape[1]))
     num_halves = np.zeros(draws.shape[1])
+    # With an even number of seeds, each half of a division is the first one once, so both choose.
     for is_first in _halves(len(runs.seeds)):
+        # All copies of a drawn seed are in one half, so a choice is not scored on its own runs.
         chooses, counts = draws * is_first[:, None], draws * ~is_first[:, None]
         # A draw whose seeds are all in one half cannot be scored with this division.
         has_both = chooses.any(axis=0) & counts.any(axis=0)
         shares = rule.choose(runs, chooses[:, has_both])
         total[:, has_both] += (shares * _mean(values, counts[:, has_both])).sum(axis=1)
         num_halves += has_both
-    return total / num_halves
+    return total / num_halves  # above 0 if every draw has two different seeds
 
 
 def interval(
@@ -270,6 +273,7 @@ def _mean(values: Scores, weights: Weights) -> Shares:
 
 def _best(values: Shares) -> Shares:
     """Return equal shares of the largest values. NaN counts as the smallest value."""
+    # If every setting has a diverged run, all are -inf and tie.
     values = np.where(np.isnan(values), -np.inf, values)
     is_best = values == values.max(axis=1, keepdims=True)
     return is_best / is_best.sum(axis=1, keepdims=True)
@@ -282,6 +286,6 @@ def _all_solved(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c d"]:
 
 def _solving(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c d"]:
     """Return the settings that most runs solve; all settings if a variant has no such setting."""
-    share = np.nan_to_num(runs.numbers["solved"], nan=0.0)
+    share = np.nan_to_num(runs.numbers["solved"], nan=0.0)  # a diverged run solves nothing
     solving = _mean(share, weights) > 0.5
     return solving | ~solving.any(axis=1, keepdims=True)

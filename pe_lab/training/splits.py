@@ -1,13 +1,12 @@
 """Training and evaluation draw different inputs.
 
 A fixed hash of its input sends each example to training or to evaluation. Training redraws the
-examples of evaluation, and evaluation redraws the examples of training: no input is in both.
+examples of evaluation, and evaluation redraws the examples of training: no input is in both. Tasks
+that draw from `data(split)` are left alone: their splits are disjoint already.
 
 A few short inputs must stay in training: if one of two bits were left out, nothing could be
 learned. Inputs are therefore held out only from the shortest length that has enough of them. `rule`
 counts repeated draws to find it, so a task needs no formula for its number of inputs.
-
-Tasks that draw from `data(split)` are left alone: their splits are disjoint already.
 """
 
 import dataclasses
@@ -23,9 +22,9 @@ from pe_lab.tasks.base import COMPONENT, AnyArray, Example, Task
 
 # Fewer inputs of a length are not held out: an eighth of them is twice 512 evaluated examples.
 NUM_INPUTS = 16 * 512
-_SHARE = 8  # one input of this many is held out
+_SHARE = 8  # one input of this many is held out; a new value changes the data of runs
 _HASH_LIMIT = 2**32 // _SHARE  # hashes below it are held out
-_TRIES = 256  # (7/8)^256 is 1e-15
+_TRIES = 256  # (7/8)^256 is 1e-15, the chance that none of so many draws is held out
 _DRAWS = 1024  # draws that estimate the number of inputs of a length
 _LENGTHS = 64  # number of lengths that `rule` tries
 
@@ -51,7 +50,7 @@ class Rule:
         if self.min_length is None:
             return jnp.zeros((), bool)
         is_chosen = fingerprint(example) < _HASH_LIMIT
-        is_long = num_tokens(example) >= self.min_tokens
+        is_long = num_tokens(example) >= self.min_tokens  # long lengths may draw short inputs
         return is_chosen & is_long & ~_one_symbol(example)
 
 
@@ -76,7 +75,7 @@ def _one_symbol(example: Example) -> Bool[Array, ""]:
     mask = jnp.concatenate([prompt_mask, target_mask])
     if COMPONENT in example.structure:
         labels = jnp.concatenate(example.structure[COMPONENT])
-        is_task_token = labels < 0
+        is_task_token = labels < 0  # else each prompt with one would have two symbols
         mask &= ~is_task_token
     limits = jnp.iinfo(symbols.dtype)
     or_largest = jnp.where(mask, symbols, limits.max)
@@ -96,7 +95,7 @@ def fingerprint(example: Example) -> UInt32[Array, ""]:
         token += index * jnp.uint32(0x85EBCA77)
         # The salt makes a prompt differ from a target of the same symbols.
         token += jnp.uint32(salt * 0xC2B2AE3D % 2**32)
-        hashes = jnp.where(mask, _mixed(token), 0)
+        hashes = jnp.where(mask, _mixed(token), 0)  # a sum of `token` would ignore the order
         total += hashes.sum(dtype=jnp.uint32)
     return _mixed(total)
 
@@ -124,8 +123,7 @@ def draw(
     """Draw one example a key, in the shapes of length `bound`.
 
     Args:
-      held_out: for evaluation, whose inputs are held out where their length has enough of them;
-        otherwise for training, whose inputs are not.
+      held_out: for evaluation, with held-out inputs where a length has enough; else for training.
     """
 
     def sample(keys: Array, lengths: Array) -> Example:
@@ -135,8 +133,8 @@ def draw(
         is_held_out = jax.vmap(rule.holds_out)(examples)
         if not held_out:
             return is_held_out
-        assert rule.min_length is not None
-        return ~is_held_out & (lengths >= rule.min_length)
+        assert rule.min_length is not None  # otherwise nothing is redrawn
+        return ~is_held_out & (lengths >= rule.min_length)  # shorter lengths hold out too few
 
     def redraw(state: _Redraws) -> _Redraws:
         """Redraw a few rows at a time, because only one row of `_SHARE` is wrong in training."""
@@ -170,7 +168,7 @@ def draw(
         return examples
     # In training one row of `_SHARE` is wrong. In evaluation most are, which takes more rounds.
     num_rows = math.ceil(len(keys) / _SHARE)
-    max_rounds = _TRIES * math.ceil(len(keys) / num_rows)
+    max_rounds = _TRIES * math.ceil(len(keys) / num_rows)  # `_TRIES` a row, if all are wrong
     wrong = is_wrong(examples, lengths)
     start = (jnp.zeros((), jnp.int32), keys, examples, wrong)
     _, _, examples, _ = jax.lax.while_loop(has_wrong, redraw, start)
@@ -201,6 +199,7 @@ class Trained:
         prompt_fits = example.prompt_mask.sum() <= max_prompt
         target_fits = example.target_mask.sum() <= max_target
         fits = prompt_fits & target_fits
+        # A length can be an upper bound, so one below the trained lengths may share their inputs.
         is_long = (length >= self.min_length) | (num_tokens(example) >= self.min_tokens)
         has_trained_size = (fits & is_long) | self.everywhere
         return has_trained_size & ~self.rule.holds_out(example)
@@ -209,7 +208,7 @@ class Trained:
         """The largest sizes of prompt and target of an example's component."""
         if COMPONENT not in example.structure:
             return self.sizes[0]
-        _, labels = example.structure[COMPONENT]
+        _, labels = example.structure[COMPONENT]  # of the target: a task token in a prompt has -1
         max_prompt, max_target = jnp.asarray(self.sizes)[labels[0]]
         return max_prompt, max_target
 
@@ -218,7 +217,7 @@ class Trained:
 def trained(task: Task, rule: Rule, min_length: int, max_length: int) -> Trained:
     """The inputs of a training on these lengths."""
     min_tokens = 0
-    if min_length > task.min_length:
+    if min_length > task.min_length:  # else no input is too short
         inputs = _draw_inputs(task, min_length, min_length)
         min_tokens = int(inputs.num_tokens.min())
     sizes = [(c.prompt_bound(max_length), c.target_bound(max_length)) for c in task.components]
@@ -238,7 +237,7 @@ def rule(task: Task) -> Rule:
     limits = [c.max_length for c in task.components if c.max_length is not None]
     longest = min([shortest + _LENGTHS - 1, *limits])
     bound = 0
-    most_tokens = -1
+    most_tokens = -1  # of the inputs of all shorter lengths, so it is updated last
     min_tokens = None
     for length in range(shortest, longest + 1):
         if length > bound:
@@ -250,7 +249,7 @@ def rule(task: Task) -> Rule:
         if min_tokens is None and all(component.are_many for component in inputs):
             min_tokens = most_tokens + 1  # more than any input of a shorter length
         if min_tokens is not None and all(component.reach(min_tokens) for component in inputs):
-            return Rule(length, min_tokens)
+            return Rule(length, min_tokens)  # each shorter length has too few of these inputs
         most_tokens = max(most_tokens, *(int(component.num_tokens.max()) for component in inputs))
     return Rule(None)
 
@@ -271,17 +270,18 @@ class _Inputs:
     @property
     def are_many(self) -> bool:
         """Whether draws repeat no more often than draws from `NUM_INPUTS` equally likely inputs."""
-        others = self.fingerprints[~self.one_symbol]
+        others = self.fingerprints[~self.one_symbol]  # strings of one symbol are never held out
         # As with birthdays, n draws from N equally likely inputs have n^2 / 2N equal pairs.
         _, counts = np.unique(others, return_counts=True)
         equal_pairs = counts * (counts - 1) // 2
         expected_pairs = _DRAWS**2 / 2 / NUM_INPUTS
+        # Training draws strings of one symbol and evaluation does not, so they must be rare.
         return bool(equal_pairs.sum() <= expected_pairs and self.one_symbol.mean() < 0.1)
 
     def reach(self, min_tokens: int) -> bool:
         """Whether enough inputs have this many tokens."""
         is_long = self.num_tokens >= min_tokens
-        return bool(is_long.mean() >= 0.25)
+        return bool(is_long.mean() >= 0.25)  # then one draw in 4 * _SHARE, or more, is held out
 
 
 def _draw_inputs(task: Task, length: int, bound: int) -> _Inputs:
@@ -289,9 +289,9 @@ def _draw_inputs(task: Task, length: int, bound: int) -> _Inputs:
     return _Inputs(np.asarray(fingerprints), np.asarray(num_tokens), np.asarray(one_symbol))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
+@functools.partial(jax.jit, static_argnums=(0, 1))  # all lengths of a bound share one program
 def _inputs_of(task: Task, bound: int, length: Array) -> tuple[Array, Array, Array]:
-    keys = jax.random.split(jax.random.key(length), _DRAWS)
+    keys = jax.random.split(jax.random.key(length), _DRAWS)  # fixed, so the rule is always the same
 
     def one(key: Array) -> tuple[Array, Array, Array]:
         example = task.sample(key, length, bound)

@@ -66,7 +66,7 @@ class Worker:
           without a report.
         """
         log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_text("", encoding="utf-8")
+        log.write_text("", encoding="utf-8")  # of this try alone, because forks append
         process = self._started(log)
         assert process.stdin is not None
         assert process.stdout is not None
@@ -87,14 +87,14 @@ class Worker:
             # "returned" is of the fork, "ended" of the worker: only both together tell a training
             # that came to its end from a plugin that called exit.
             elif "ended" in message:
-                self.group = None
+                self.group = None  # the system may give its id to another process
                 return _status(message["ended"], returned, log)
             elif "worker" in message:
                 self.group = message["worker"]
                 if self.leaving:  # it started after the signal to all groups
                     self.send(signal.SIGTERM)
-        # The pipe has closed before the group ended: the worker itself has died. The next group
-        # starts a new one.
+        # The pipe has closed before the group ended: the worker itself has died. Its fork held the
+        # same pipe open, so it has ended by now. The next group starts a new worker.
         self._close()
         return process.returncode or 1
 
@@ -105,13 +105,14 @@ class Worker:
 
     def send(self, number: int) -> None:
         """Send a signal to the current run group."""
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
             if self.group is not None:
                 os.kill(self.group, number)
 
     def _started(self, log: Path) -> subprocess.Popen[str]:
         if self.process is None:
             command = [sys.executable, "-m", "pe_lab.training.worker"]
+            # The worker's own errors, such as a failed import, go to the log of its first group.
             with open(log, "a", encoding="utf-8") as errors:
                 self.process = subprocess.Popen(
                     command,
@@ -121,7 +122,7 @@ class Worker:
                     text=True,
                     env=self.environment,
                 )
-            self.pin(self.process.pid)
+            self.pin(self.process.pid)  # before the first request, so that forks inherit the core
         return self.process
 
 

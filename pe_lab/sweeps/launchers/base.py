@@ -16,7 +16,7 @@ from pe_lab.runs.errors import UserError
 
 # The status of a run group that took longer than its execution.time_limit. It is not tried again.
 TIME_LIMIT = -signal.SIGALRM
-# XLA's flags for a worker with one core
+# XLA's flags for a worker with one core, on which several threads would only take turns
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 _CACHE = "JAX_COMPILATION_CACHE_DIR"
 Event = dict[str, Any]  # a JSON object
@@ -81,6 +81,7 @@ def command(group_file: Path, folder: Path) -> list[str]:
 def environment() -> dict[str, str]:
     """Variables of a worker: this process's import path, and its folder of compiled programs."""
     folders = [entry or os.getcwd() for entry in sys.path]  # "" is the working directory
+    # Plugins are imported by name, so a worker must search the folders that this process searches.
     variables = {"PYTHONPATH": os.pathsep.join(folders)}
     if _CACHE in os.environ:  # a worker on another machine inherits nothing
         variables[_CACHE] = os.environ[_CACHE]

@@ -45,6 +45,7 @@ def gpus() -> list[str]:
     # JAX itself would take memory of every device, so it is not started here.
     plugins = [importlib.util.find_spec(f"jax_cuda{version}_plugin") for version in (12, 13)]
     platforms = os.environ.get("JAX_PLATFORMS") or "cuda"
+    # JAX computes on the first platform of the list.
     if not any(plugins) or not platforms.startswith(("cuda", "gpu")):
         return []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -53,7 +54,7 @@ def gpus() -> list[str]:
         if "-1" in names:  # CUDA hides this entry and all that follow
             names = names[: names.index("-1")]
         return [name for name in names if name]
-    device_files = list(Path("/dev").glob("nvidia[0-9]*"))
+    device_files = list(Path("/dev").glob("nvidia[0-9]*"))  # not nvidiactl or nvidia-uvm
     return [str(index) for index in range(len(device_files))]
 
 
@@ -81,6 +82,7 @@ class Local(Launcher):
         # A thread for each worker, because a worker is followed by reading its pipe, which blocks.
         for number in range(min(workers, len(group_files))):
             place = Place.of(number, workers)
+            # A daemon, so that a worker that does not end cannot keep this process alive.
             thread = threading.Thread(target=supervisor.work, args=(place,), daemon=True)
             threads.append(thread)
         for thread in threads:
@@ -112,11 +114,13 @@ class _Supervisor:
         """The thread of one worker: one run group after the other in one place."""
         variables = {**environment(), **place.environment()}
         with Worker(variables, place.pin) as worker:
+            # Before `stopping` is read, so that `stop` reaches every worker that takes a group.
             self.workers.append(worker)
             while not self.stopping.is_set():
                 try:
                     file = self.waiting.get_nowait()
                 except queue.Empty:
+                    # No group is lost: the thread that puts one back looks here again.
                     return
                 self._take(file, worker)
 
@@ -164,7 +168,7 @@ class _Supervisor:
                 self.elsewhere.add(file)
             self.on_event(file.stem, event)
 
-        self.elsewhere.discard(file)
+        self.elsewhere.discard(file)  # of an earlier try
         on_event({"event": "started"})
         return worker.train(file, self.folder, log, on_event)
 
@@ -174,7 +178,7 @@ class _Supervisor:
         Groups that still run after a grace period, or at a second interrupt, are killed.
         """
         self.stopping.set()
-        for file in list(self.running):
+        for file in list(self.running):  # a copy, because the threads change the set
             self.on_event(file.stem, {"event": "saving"})
         for worker in self.workers:
             worker.leave()
@@ -223,5 +227,6 @@ class Place:
 
 
 def _is_free(file: Path) -> bool:
+    # Released at once, because the process of the group takes the lock itself.
     with locks.held(run_group_files.lock_of(file)) as free:
         return free

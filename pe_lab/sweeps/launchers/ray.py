@@ -72,6 +72,7 @@ class Ray(Launcher):
     def variables(self) -> dict[str, str]:
         """The variables that a task adds to the environment of Ray's worker."""
         variables = task_environment(self.cpus, self.gpus)
+        # Ray's workers have the environment of `ray start`, not that of this process.
         if "JAX_PLATFORMS" in os.environ:
             variables["JAX_PLATFORMS"] = os.environ["JAX_PLATFORMS"]
         return variables
@@ -82,7 +83,7 @@ class _RayTasks:
 
     def __init__(self, ray: ModuleType, launcher: Ray, folder: Path, on_event: OnEvent):
         self.ray, self.folder, self.on_event = ray, folder, on_event
-        self.most = launcher.workers
+        self.most = launcher.workers  # None: Ray queues the tasks that it has no room for
         self.watch = Watch(folder, on_event)
         self.waiting: deque[Path] = deque()
         self.running: dict[Any, Path] = {}  # by the reference of a task's result
@@ -106,7 +107,7 @@ class _RayTasks:
     def _submit(self) -> None:
         while self.waiting and (self.most is None or len(self.running) < self.most):
             file = self.waiting.popleft().absolute()
-            self.watch.begin(file)
+            self.watch.begin(file)  # before the task can write its progress
             log = self.folder / "logs" / f"{file.stem}.log"
             mark = run_group_files.later_mark(file)
             words = command(file, self.folder)
@@ -116,6 +117,7 @@ class _RayTasks:
 
     def _look(self) -> None:
         results = list(self.running)
+        # This returns without an ended task after a while, so that progress is shown in between.
         ended, _ = self.ray.wait(results, num_returns=1, timeout=_LOOK_AGAIN)
         for file in self.running.values():
             self.watch.follow(file)
@@ -134,6 +136,7 @@ class _RayTasks:
         try:
             return self.ray.get(result)
         # The task's function raised, so the command could not even start: the others cannot either.
+        # This clause comes first, because a RayTaskError is a RayError.
         except self.ray.exceptions.RayTaskError as e:
             raise UserError(f"Ray cannot start the run groups: {one_line(e.cause)}.") from e
         # A dead worker, a dead machine, a lost object: the run group is tried once more.
@@ -172,11 +175,13 @@ def _train() -> Callable[[list[str], Mapping[str, str], str, str, int], int]:
         assert process.stdout is not None
         with process:  # closes the pipe
             try:
+                # Progress comes from its file. Reports are read because a full pipe would block the
+                # process.
                 for _ in process.stdout:
                     pass
             except BaseException:  # the sweep stops: the process saves and leaves
                 process.terminate()
-                process.stdout.read()
+                process.stdout.read()  # before `wait`, for the same reason
                 process.wait()
                 raise
             status = process.wait()
@@ -193,7 +198,7 @@ def _connected(address: str) -> Iterator[ModuleType]:
         import ray
     except ImportError as e:
         raise UserError("The ray launcher needs Ray: pip install 'pe_lab[ray]'.") from e
-    is_main = threading.current_thread() is threading.main_thread()
+    is_main = threading.current_thread() is threading.main_thread()  # only it may set handlers
     handler = signal.getsignal(signal.SIGTERM)
     host, colon, port = address.rpartition(":")
     try:
@@ -228,12 +233,12 @@ def _check_shared(ray: ModuleType, folder: Path) -> None:
 
         return os.path.exists(path)
 
-    task = ray.remote(num_cpus=0, max_retries=0)(sees)
+    task = ray.remote(num_cpus=0, max_retries=0)(sees)  # no core, so busy machines run it too
     try:
         for node in ray.nodes():
             if not node["Alive"]:
                 continue
-            here = strategy(node_id=node["NodeID"], soft=False)
+            here = strategy(node_id=node["NodeID"], soft=False)  # no other machine may run it
             result = task.options(scheduling_strategy=here).remote(str(probe))
             if not ray.get(result):
                 raise UserError(

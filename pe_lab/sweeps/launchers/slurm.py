@@ -57,6 +57,7 @@ class Slurm(Launcher):
     ):
         super().__init__(workers=workers)
         no_memory = memory_gb is not None and memory_gb <= 0
+        # A task of one minute would receive SIGTERM at its start (`_NOTICE`).
         if cpus < 1 or gpus < 0 or minutes < 2 or no_memory:
             raise ValueError(
                 f"slurm needs cpus from 1, gpus from 0, minutes from 2, memory_gb above 0: got "
@@ -93,10 +94,12 @@ class Slurm(Launcher):
         array = f"0-{len(group_files) - 1}%{self.at_once(len(group_files))}"
         extra = dict(
             array=array,
-            requeue=True,
+            requeue=True,  # else a cluster may refuse the `scontrol requeue` below
+            # To srun's processes only: the script must go on, because it requeues the task.
             signal=f"TERM@{_NOTICE}",
             output=str(folder / "slurm" / "%A_%a.log"),
         )
+        # All tasks of an array run one script, in which the shell replaces $group.
         group_file = group_files[0].parent.absolute() / "$group.json"
         mark = _quoted(str(run_group_files.later_mark(group_file)))
         variables = task_environment(self.cpus, self.gpus)
@@ -106,11 +109,12 @@ class Slurm(Launcher):
             job_name=f"pe_lab:{folder.name}",
             setup=[
                 *exports,
+                # Ids are hexadecimal, so they need no quotes here and in `_quoted`.
                 f"groups=({' '.join(file.stem for file in group_files)})",
                 "group=${groups[$SLURM_ARRAY_TASK_ID]}",
             ],
             teardown=[
-                "status=$?",
+                "status=$?",  # first, because every command replaces $?
                 # A plugin may have ended the process with the status of a preempted one.
                 f"if [ $status = {locks.LATER} ] && [ ! -e {mark} ]; then status=1; fi",
                 f"if [ $status = {locks.LATER} ]; then scontrol requeue $SLURM_JOB_ID; fi",
@@ -161,6 +165,7 @@ class _SlurmTasks:
             subprocess.run(["scancel", *sorted(arrays)], check=False)
 
     def submit(self, group_files: Sequence[Path]) -> None:
+        # Before the array exists, because its tasks may write progress at once.
         for file in group_files:
             self.watch.begin(file)
         array = self.launcher.submit(group_files, self.folder)
@@ -177,6 +182,7 @@ class _SlurmTasks:
                     self._report(task, file, self._last_seen(task))
                 continue
             for task, file in self.tasks.items():
+                # It keeps its count: with 0, a task that enters the queue again seems restarted.
                 absent = _slurm_queue.InQueue("", self._last_seen(task).restarts)
                 self._report(task, file, queue.get(task, absent))
             gone = [task for task in self.tasks if task not in queue]
@@ -203,7 +209,7 @@ class _SlurmTasks:
         if now.state == "RUNNING" and (restarted or before.state != "RUNNING"):
             self.on_event(file.stem, {"event": "started"})
         if now.state == "PENDING":
-            return
+            return  # its last progress would show it as running
         self.watch.follow(file)
 
     def _end(self, task: str, status: int) -> None:
