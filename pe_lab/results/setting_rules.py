@@ -25,6 +25,7 @@ import pandas as pd
 from jaxtyping import Bool, Float
 
 from pe_lab.results import statistics
+from pe_lab.results.summary import groups
 
 Scores = Float[np.ndarray, "v c s"]  # variant, setting, seed
 Weights = Float[np.ndarray, "s d"]  # how often each seed counts in each draw
@@ -67,7 +68,7 @@ class Runs:
         if frame.duplicated(index).any():
             raise ValueError(f"Two runs have the same {', '.join(index)}.")
         table = frame.set_index(index)[list(columns)].astype(float)
-        settings = tuple(frame[setting].drop_duplicates())  # `middle_solved` reads their order
+        settings = tuple(key[0] for key in groups(frame, [setting]))  # numbers in their order
         seeds = tuple(sorted(frame["seed"].unique().tolist()))
         variants = pd.MultiIndex.from_frame(frame[list(rows)].drop_duplicates())
         full = pd.MultiIndex.from_tuples(
@@ -175,7 +176,13 @@ def _each_once(runs: Runs) -> Weights:
 def scores_of_draws(
     runs: Runs, rule: SettingRule, score: str, draws: Weights
 ) -> Float[np.ndarray, "v d"]:
-    """Return the cross-fitted score of a rule for each variant in each draw of the seeds."""
+    """Return the cross-fitted score of a rule for each variant in each draw of the seeds.
+
+    Raises:
+      ValueError: there is only one seed, so that no other seed can score the choice.
+    """
+    if len(runs.seeds) < 2:
+        raise ValueError("A choice of a setting needs two seeds: one chooses, the other scores.")
     # Rules see NaN and avoid diverged runs; as a score, such a run counts as 0.
     values = np.nan_to_num(runs.numbers[score], nan=0.0)
     total = np.zeros((len(values), draws.shape[1]))

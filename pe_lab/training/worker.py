@@ -35,7 +35,8 @@ def serve(train: Train) -> None:
     # JAX starts no thread before it is first used, so a fork is safe.
     warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
     running: list[int] = []
-    report = reports.to(reports.claim_stdout())
+    stdout = reports.claim_stdout()
+    report = reports.to(stdout)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the forks too
     signal.signal(signal.SIGTERM, lambda number, frame: _pass_on(running))
     with contextlib.suppress(BrokenPipeError):
@@ -46,6 +47,7 @@ def serve(train: Train) -> None:
             report({"worker": child})
             _, status = os.waitpid(child, 0)
             running.remove(child)
+            stdout.write("\n")  # a killed fork may have left its last line unfinished
             report({"worker": child, "ended": os.waitstatus_to_exitcode(status)})
 
 

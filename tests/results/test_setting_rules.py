@@ -19,7 +19,7 @@ def runs_of(**numbers):
     return rules.Runs(variants, tuple(range(num_settings)), tuple(range(num_seeds)), named)
 
 
-def test_a_frame_becomes_a_grid_in_its_own_order():
+def test_a_frame_becomes_a_grid_with_numbers_in_their_order():
     frame = pd.DataFrame(
         [
             ("rope", 0.01, 1, 0.4),
@@ -30,8 +30,8 @@ def test_a_frame_becomes_a_grid_in_its_own_order():
         columns=["encoding", "rate", "seed", SCORE],
     )
     runs = rules.Runs.of(frame, rows=["encoding"], setting="rate", columns=[SCORE])
-    assert runs.settings == (0.01, 0.003)
-    np.testing.assert_array_equal(runs.numbers[SCORE], [[[0.3, 0.4], [0.1, 0.2]]])
+    assert runs.settings == (0.003, 0.01)
+    np.testing.assert_array_equal(runs.numbers[SCORE], [[[0.1, 0.2], [0.3, 0.4]]])
 
 
 def test_an_incomplete_grid_is_refused():
@@ -44,6 +44,12 @@ def test_an_incomplete_grid_is_refused():
     twice = pd.concat([frame, frame])
     with pytest.raises(ValueError, match="Two runs have the same encoding, rate, seed"):
         rules.Runs.of(twice, rows=["encoding"], setting="rate", columns=[SCORE])
+
+
+def test_one_seed_cannot_score_its_own_choice():
+    runs = runs_of(loss=[[[2.0], [1.0]]], score=[[[0.1], [0.3]]])
+    with pytest.raises(ValueError, match="needs two seeds"):
+        rules.scores(runs, rules.lowest("loss"), "score")
 
 
 def test_the_score_of_a_rule_by_hand():

@@ -91,6 +91,19 @@ def test_a_failing_or_killed_worker_does_not_stop_the_others(launch, workers):
     } == statuses
 
 
+def test_a_group_that_is_killed_within_a_report_ends(launch):
+    """The unfinished line must not hide the worker's report that the group has ended."""
+    killed = """
+import os, signal
+(file,) = (c.cell_contents for c in report.__closure__)
+file.write('{"event": "progress", ')
+file.flush()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    statuses, _ = launch({"dead": killed, "good": ""})
+    assert statuses == {"dead": -9, "good": 0}
+
+
 def test_a_group_whose_worker_dies_is_tried_once_more(launch):
     """A worker that dies at its first try, as one does that the system has ended for want of
     memory.
