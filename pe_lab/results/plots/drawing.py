@@ -149,8 +149,10 @@ def grid(
         sharex=sharex,
         sharey=sharey,
     )
-    for axis in axes.flat[count:]:
-        axis.axis("off")
+    for index in range(count, rows * columns):
+        axes.flat[index].axis("off")
+        # With a shared axis, only the last row has labels at its ticks.
+        axes.flat[index - columns].tick_params(labelbottom=True)
     return figure, list(axes.flat[:count])
 
 
