@@ -14,10 +14,13 @@ VARIANTS = [
     dict(num_keys=3, longest_key=2, longest_value=2, noise=0.3, max_questions=2),
 ]
 FUZZY = dict(num_keys=7, num_values=7, longest_key=3, longest_value=3)
+PLAIN = dict(num_keys=3, num_values=4)
 NOISY = dict(num_keys=4, num_values=4, noise=0.4, num_noise=3)
 # Two examples of the authors' generator (athms/mad-lab at 0f49a45, mad/data/instances.py): of
 # generate_fuzzy_in_context_recall_instance(16, 28) and
-# generate_noisy_in_context_recall_instance(12, 14, noise_vocab_size=3, frac_noise=0.4).
+# generate_noisy_in_context_recall_instance(12, 14, noise_vocab_size=3, frac_noise=0.4). Then one of
+# generate_in_context_recall_instance(8, 16, False, default_rng(0), noise_vocab_size=0), which has a
+# loss at the last token alone.
 GENERATED = (
     (
         FUZZY,
@@ -25,6 +28,7 @@ GENERATED = (
         "k4 k0 v3",
     ),
     (NOISY, "n0 n1 n2 n1 k2 v3 n0 n1 k1 v1 k2 v3", "k2 v3"),
+    (PLAIN, "k1 v2 k0 v1 k0 v1 k0 v1 k0 v1 k0 v1 k2 v2", "k2 v2"),
 )
 
 

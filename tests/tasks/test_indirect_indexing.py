@@ -1,3 +1,5 @@
+import string
+
 import jax
 import numpy as np
 import pytest
@@ -7,6 +9,13 @@ from pe_lab.tasks.indirect_indexing import IndirectIndexing
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [{}, dict(num_symbols=10, max_offset=3), dict(num_symbols=9, max_offset=30)]
+# The samples of the paper's appendix on data sets (arXiv 2509.10534): 20 to 40 different letters, a
+# letter and a shift of up to 15, and the target. No generator of the authors was found.
+PAPER = (
+    ("TzbkWoKDyscBepYvfwxEVQtgPa", "c", "-8", "b"),
+    ("NZTUIGWkXFrhCJDzscat", "N", "+4", "I"),
+    ("RBEvOPgtaGDnjhbJCLScruZpMNsyWfQxXFAzUT", "x", "+2", "F"),
+)
 
 
 def oracle(task, prompt):
@@ -18,6 +27,14 @@ def oracle(task, prompt):
 def test_the_offset_counts_from_the_named_symbol():
     assert said(IndirectIndexing(), "7 4 0 9 2 : 0 +2") == "2"
     assert said(IndirectIndexing(), "7 4 0 9 2 : 9 -3") == "7"
+
+
+@pytest.mark.parametrize(("letters", "named", "shift", "target"), PAPER)
+def test_the_oracle_gives_the_targets_of_the_paper(letters, named, shift, target):
+    number = string.ascii_letters.index
+    text = " ".join(str(number(letter)) for letter in letters)
+    task = IndirectIndexing(num_symbols=52, max_offset=15)
+    assert said(task, f"{text} : {number(named)} {shift}") == str(number(target))
 
 
 def test_offsets_and_symbols_are_uniform_and_every_answer_is_inside_the_string():

@@ -21,6 +21,14 @@ GENERATED = (
         ">1 w1. w1 w1. >2 w0 w1. w1 w1. >2 w1 w0. w1. >1 w1 w1. w1 w0.",
     ),
 )
+# The first call of depo_data(6, 4, M=3, QA=True, mini_vocab=3, min_tlen=1, max_tlen=3) with the
+# file's own seed 42, and its labels: 1 at the tokens with a loss. The token that separates a word
+# from the answer, which has a loss too, is left out.
+LABELED = (
+    "w0. w0 w2 w0. w2. w0 w0. w2 w0 w2. w0 w0 w2. w0 w0. w0. w0 w0 w2. w2. w0 w2 w0. w2 w0 w2.",
+    ">2 w2. w0. >1 w0 w0 w2. w2. >1 w0. w0 w2 w0.",
+    "0  0   1   0  0  0  0   1   0  0   1  1  1",
+)
 
 
 def split_words(task, tokens):
@@ -74,6 +82,20 @@ def test_the_oracle_answers_as_the_authors_generator(prompt, target):
     assert (given == -1).sum() >= 3
     answers = oracle(task, np.array(symbols(task.vocabulary, prompt)), given)
     assert answers.tolist() == expected
+
+
+def test_the_answers_are_the_tokens_that_the_authors_label():
+    task = MultiHop(word_symbols=3, longest_word=3)
+    prompt, target, labels = LABELED
+    expected = np.array(symbols(task.vocabulary, target))
+    given = given_of(task, expected)
+    assert (given == -1).tolist() == [label == "1" for label in labels.split()]
+    answers = oracle(task, np.array(symbols(task.vocabulary, prompt)), given)
+    assert answers.tolist() == expected.tolist()
+    examples = drawn(task, 6, count=50)
+    for row, mask, asked in zip(examples.target, examples.target_mask, examples.asked, strict=True):
+        given = given_of(task, row[mask])
+        assert (given == -1).tolist() == asked[mask].tolist()
 
 
 def test_the_edges_are_one_cycle_in_random_order():

@@ -12,8 +12,13 @@ VARIANTS = [
     dict(num_needles=2, depth=30),
 ]
 # An example of the first author's generator (hsiehjackson/RULER at e40fae1, niah.py) with three
-# keys and the repeated text 6 times: its numbers are named in the order of the needles.
-GENERATED = "k0 v0 n0 k1 v1 n0 n0 n0 n0 k2 v2 n0 k1"
+# keys and the repeated text 6 times: its numbers are named in the order of the needles. Then the
+# first generate_input_output(6) of NVIDIA/RULER at c3f5e3b, niah.py, with --random_seed=42
+# --type_haystack=noise --num_needle_k=4 and the words of wonderwords 3.0.1.
+GENERATED = (
+    (3, "k0 v0 n0 k1 v1 n0 n0 n0 n0 k2 v2 n0 k1", "v1"),
+    (4, "k0 v0 n0 n0 k1 v1 n0 n0 k2 v2 n0 k3 v3 n0 k1", "v1"),
+)
 
 
 def oracle(task, prompt):
@@ -36,8 +41,10 @@ def depths_of(task, prompts):
     return np.array(depths)
 
 
-def test_the_oracle_finds_the_needle_of_the_authors_generator():
-    assert said(Needle(num_noise=1, num_needles=3), GENERATED) == "v1"
+@pytest.mark.parametrize(("num_needles", "prompt", "target"), GENERATED)
+def test_the_oracle_finds_the_needle_of_the_authors_generator(num_needles, prompt, target):
+    task = Needle(num_noise=1, num_needles=num_needles)
+    assert said(task, prompt) == target
 
 
 def test_needles_are_in_front_of_different_tokens_of_noise():

@@ -11,10 +11,23 @@ from tests.tasks.drawing import drawn, said
 VARIANTS = [{}, dict(num_arms=2, num_nodes=9, turned=False), dict(num_arms=7, num_nodes=50)]
 # Two examples of x-transformers at 80b6acd, train_path_star.py:
 # PathStarDataset(2, 3, 3, 20, seed=7), with "-" for its token of an edge, ":" for that of the
-# start, and none for that of the end.
+# start, and none for that of the end. Then the first lines of two files of the task's origin
+# (gregorbachmann/Next-Token-Failures at b925a1e, data/datasets/graphs):
+# deg_2_path_5_nodes_50_test_20000.txt and deg_5_path_3_nodes_50_test_20000.txt, whose edges are not
+# turned round. No seed of theirs is given.
 GENERATED = (
-    ("- 4 12 - 1 2 - 10 13 - 13 8 - 10 1 - 4 10 : 10 12", "10 4 12"),
-    ("- 17 12 - 18 7 - 0 3 - 12 7 - 18 1 - 3 7 : 7 1", "7 18 1"),
+    (3, "- 4 12 - 1 2 - 10 13 - 13 8 - 10 1 - 4 10 : 10 12", "10 4 12"),
+    (3, "- 17 12 - 18 7 - 0 3 - 12 7 - 18 1 - 3 7 : 7 1", "7 18 1"),
+    (
+        2,
+        "- 32 3 - 16 12 - 3 19 - 32 34 - 34 6 - 6 16 - 19 47 - 47 28 : 32 12",
+        "32 34 6 16 12",
+    ),
+    (
+        5,
+        "- 9 32 - 4 46 - 25 37 - 10 25 - 0 43 - 10 9 - 10 7 - 10 0 - 10 4 - 7 48 : 10 32",
+        "10 9 32",
+    ),
 )
 
 
@@ -36,9 +49,12 @@ def oracle(task, prompt):
     return np.array([int(name) for name in reversed(path)])
 
 
-@pytest.mark.parametrize(("prompt", "target"), GENERATED)
-def test_the_oracle_finds_the_paths_of_another_generator(prompt, target):
-    assert said(PathStar(num_nodes=20), prompt) == target
+@pytest.mark.parametrize(("num_arms", "prompt", "target"), GENERATED)
+def test_the_oracle_finds_the_paths_of_other_generators(num_arms, prompt, target):
+    task = PathStar(num_arms=num_arms, num_nodes=50)
+    assert said(task, prompt) == target
+    path_length = len(target.split())
+    assert task.prompt_bound(path_length) == len(prompt.split())
 
 
 def test_no_node_comes_twice_and_arms_start_at_the_center():
