@@ -22,8 +22,8 @@ Differs: the length is the number of entries; theirs is the number of tokens. Th
 the separator of the layout here. Their fuzzy recall draws the key of the question first and
 inserts it into the prompt, where 19 of 1,500 examples lack it; here it is uniform on the keys of
 the prompt, as in their other two tasks. Their keys have the largest number of tokens in a test.
-Their configurations score the values of recurring keys in the prompt too (`multi_query=True`);
-here the prompt is an input, and all questions follow it.
+Their configurations score the values of recurring keys in the prompt too (`multi_query=True`), and
+their training every token; here the prompt is an input, and all questions follow it.
 """
 
 from dataclasses import dataclass

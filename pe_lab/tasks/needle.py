@@ -16,8 +16,10 @@ scripts/data/synthetic/niah.py): with a repeated text as haystack, each needle i
 another random sentence of it, as here; num_noise=1 is that haystack.
 
 Differs: theirs are English sentences for language models. Here a key, a value and a token of noise
-are symbols of three alphabets. All keys differ. Their essays have needles at 40 even depths, their
-haystack of needles is the task `phone_book`, and several values of a key are not included.
+are symbols of three alphabets. All keys differ. Their essays have needles at 40 even depths, the
+last one behind all of the text; here a token of noise follows each needle. Their haystack of
+needles is the task `phone_book`. Several values of a key, and several keys in a question, are not
+included.
 """
 
 from dataclasses import dataclass

@@ -16,7 +16,9 @@ Checked in another implementation (lucidrains/x-transformers at 80b6acd, train_p
 is this task token by token, with 100 nodes, 7 arms and paths of 7 nodes (3 and 3 in its training).
 
 Differs: a token for the start of the path is the separator of the layout here, and one symbol
-replaces their tokens for the center and the end. Bachmann and Nagarajan do not turn edges round.
+replaces their tokens for the center and the end. Their loss is on all tokens; that of Bachmann and
+Nagarajan (gregorbachmann/Next-Token-Failures at b925a1e) is on the path, as here. Bachmann and
+Nagarajan do not turn edges round.
 """
 
 from dataclasses import dataclass
