@@ -100,6 +100,51 @@ def test_each_segment_starts_at_zero():
     ]
 
 
+PAGES = {
+    "two images": [[2, (2, 3), 1, (3, 2), 2]],
+    "two images without a text between them": [[1, (2, 2), (2, 2), 1]],
+    "images of one row and of one cell": [[(1, 3), (1, 1), (1, 1), (3, 1), 1]],
+    "an image at the start": [[(3, 2), 2, (1, 4)]],
+    "a second document that begins with an image": [[1, (2, 3)], [(2, 3), 1]],
+    "a second document that begins with a text": [[(3, 1), (1, 2)], [2, (2, 2), 1]],
+}
+
+
+def published(document):
+    """Positions of get_rope_index. A block is a text's length, or an image's height and width.
+
+    A block starts at one more than the largest number before it, in Qwen2-VL (transformers at
+    00b676f, modeling_qwen2_vl.py) and in Qwen3-VL (at 00709b8, modular_qwen3_vl.py). Their images
+    always have a text between them, and they count the positions of each document alone.
+    """
+    found = []
+    for block in document:
+        start = 1 + max((max(position) for position in found), default=-1)
+        if isinstance(block, int):
+            found += [(start + t,) * 3 for t in range(block)]
+        else:
+            height, width = block
+            found += [(start, start + i, start + j) for i in range(height) for j in range(width)]
+    return found
+
+
+def cells(block):
+    if isinstance(block, int):
+        return [TEXT] * block
+    height, width = block
+    return [[row, column] for row in range(1, height + 1) for column in range(1, width + 1)]
+
+
+@pytest.mark.parametrize("documents", PAGES.values(), ids=PAGES)
+def test_every_block_starts_where_published_models_start_it(documents):
+    tokens, segments, expected = [], [], []
+    for number, document in enumerate(documents, start=1):
+        expected += published(document)
+        tokens += [cell for block in document for cell in cells(block)]
+        segments += [number] * (len(tokens) - len(segments))
+    assert positions(tokens, segments) == np.transpose(expected).tolist()
+
+
 def test_padding_is_at_zero():
     assert positions([TEXT, *GRID[:2]], mask=[1, 1, 0]) == [[0, 1, 0]] * 3
 
