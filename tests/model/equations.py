@@ -2,7 +2,7 @@
 
 It reads one example without padding, pair by pair. It shares nothing with pe_lab but the names of
 parameters and of the config's fields. Encodings are fixed: sinusoidal at the input, RoPE and T5's
-bias inside every attention, cross-attention included.
+bias inside every attention, cross-attention included. FoX may be a fourth one.
 """
 
 import math
@@ -30,7 +30,9 @@ def stack(p, model, ids, positions, causal, memory=None):
     x = x + np.stack([sinusoid(n, model.width) for n in positions])
     if model.sink_token:
         x, positions = np.stack([p["sink"], *x]), [positions[0] - 1, *positions]
-    tables = [p["attention_encodings"][i]["table"] for i in sorted(p["attention_encodings"])]
+    encodings = [encoding for _, encoding in sorted(p["attention_encodings"].items())]
+    tables = [encoding["table"] for encoding in encodings if "table" in encoding]
+    forget = [encoding["projection"] for encoding in encodings if "projection" in encoding]
     inputs = x
     for loop in range(model.num_loops):
         if model.loop_injection == "add" and loop > 0:
@@ -38,13 +40,16 @@ def stack(p, model, ids, positions, causal, memory=None):
         if model.loop_injection == "linear":
             last = x if loop > 0 else 0 * x
             x = np.concatenate([last, inputs], axis=1) @ p["loop_inputs"]["linear"]["kernel"]
-        for _, layer in sorted(p["blocks"].items()):
-            x = block(layer, model, x, positions, causal, memory, tables)
+        for number, layer in sorted(p["blocks"].items()):
+            layer_forget = forget[number] if forget else None
+            x = block(layer, model, x, positions, causal, memory, tables, layer_forget)
     return normed(p.get("norm"), x), positions
 
 
-def block(p, model, x, positions, causal, memory, tables):
+def block(p, model, x, positions, causal, memory, tables, forget):
     after = p.get("after_attention", {0: None, 1: None})
+    neighbors = p.get("convolutions", {})
+    kernels = neighbors.get("kernels", {})
     own = [[sees(model, causal, i, j) for j in range(len(x))] for i in range(len(x))]
 
     def around(x, sublayer, layer):
@@ -54,12 +59,10 @@ def block(p, model, x, positions, causal, memory, tables):
         return normed(p["second_norms"][sublayer], x) if model.norm_position == "both" else x
 
     def within(x):
-        return normed(
-            after[0],
-            attention(
-                p["attention"], model, x, positions, x, positions, own, tables[0], not causal
-            ),
-        )
+        x = convolved(kernels.get("A"), model, x)
+        tokens = (x, positions, x, positions, own)
+        y = attention(p["attention"], model, *tokens, tables[0], not causal, neighbors, forget)
+        return normed(after[0], y)
 
     def across(x):
         everything = [
@@ -76,7 +79,11 @@ def block(p, model, x, positions, causal, memory, tables):
         x = around(x, 2, across)
     if model.feedforward_width == 0:
         return x
-    return around(x, 1, lambda x: feedforward(p["feedforward"], model, x))
+
+    def forward(x):
+        return feedforward(p["feedforward"], model, convolved(kernels.get("C"), model, x), kernels)
+
+    return around(x, 1, forward)
 
 
 def sees(model, causal, query, key):
@@ -87,15 +94,25 @@ def sees(model, causal, query, key):
     return near and (key <= query or not causal)
 
 
-def attention(p, model, x, of_queries, y, of_keys, allowed, table, both_sides):
+def attention(
+    p, model, x, of_queries, y, of_keys, allowed, table, both_sides, neighbors=None, forget=None
+):
     """softmax(f·q·k / sqrt(Dh) + bias) v for each head and query, over the keys allowed."""
     head_dim, outputs = model.width // model.num_heads, []
+    neighbors = neighbors or {}
+    kernels, shifts = neighbors.get("kernels", {}), neighbors.get("shifts", {})
     for h in range(model.num_heads):
         q, k, v = (
             a @ matrix(p, model, name)[:, h * head_dim : (h + 1) * head_dim]
             for a, name in ((x, "query"), (y, "key"), (y, "value"))
         )
+        k = shifted(shifts.get("key"), model, k, y, h)
+        v = shifted(shifts.get("value"), model, v, y, h)
         q, k = normed(p.get("query_norm"), q), normed(p.get("key_norm"), k)
+        if "B_query" in kernels:
+            q = convolved(kernels["B_query"][:, h], model, q)
+            k = convolved(kernels["B_key"][:, h], model, k)
+            v = convolved(kernels["B_value"][:, h], model, v)
         rows = []
         for i in range(len(x)):
             keys = [j for j in range(len(y)) if allowed[i][j]]
@@ -112,12 +129,54 @@ def attention(p, model, x, of_queries, y, of_keys, allowed, table, both_sides):
                 * (turned(q[i], of_queries[i]) @ turned(k[j], of_keys[j]))
                 / math.sqrt(head_dim)
                 + table[bucket(of_keys[j] - of_queries[i], len(table), both_sides), h]
+                + forgotten(forget, y[j + 1 : i + 1], h)
                 for j in keys
             ]
             w = np.exp(s - np.max(s))
-            rows.append(w / w.sum() @ v[keys])
-        outputs.append(np.stack(rows))
+            sink = np.exp(p["sinks"][h] - np.max(s)) if model.learned_sinks else 0
+            rows.append(w / (w.sum() + sink) @ v[keys])
+        outputs.append(gated(p.get("gate", {}), model, np.stack(rows), x, h))
     return np.concatenate(outputs, axis=1) @ p["out"]["kernel"]
+
+
+def forgotten(p, x, h):
+    """FoX's bias: the sum of log sigmoid(w·x + b) over the tokens after the key."""
+    return 0 if p is None else np.log(sigmoid(linear(p, x)[:, h])).sum()
+
+
+def gated(p, model, out, x, h):
+    """The output of a head, normed, times a sigmoid of the input of attention."""
+    out = normed(p.get("norm"), out)
+    if "projection" not in p:
+        return out
+    gate = np.split(sigmoid(x @ p["projection"]["kernel"]), model.num_heads, axis=1)
+    return out * gate[h]
+
+
+def shifted(p, model, x, inputs, h):
+    """Keys or values of a head, mixed with those of the token before; zeros before the first."""
+    if p is None:
+        return x
+    share = sigmoid(inputs @ p["kernel"][:, h])[:, None]
+    last = np.stack([before(model, x, t, 1) for t in range(len(x))])
+    return share * last + (1 - share) * x
+
+
+def convolved(kernel, model, x):
+    """For each channel alone, the sum over n of kernel[n] times the input n tokens before."""
+    if kernel is None:
+        return x
+    out = np.zeros_like(x)
+    for t in range(len(x)):
+        for n in range(len(kernel)):
+            out[t] += kernel[n] * before(model, x, t, n)
+    return x + out if model.convolution_residual else out
+
+
+def before(model, x, t, n):
+    """The input n tokens before one; zeros before the first, which no sink token precedes."""
+    first = 1 if model.sink_token and t > 0 else 0
+    return x[t - n] if t - n >= first else np.zeros_like(x[t])
 
 
 def matrix(p, model, name):
@@ -126,19 +185,22 @@ def matrix(p, model, name):
     return p["query" if name in shared else name]["kernel"]
 
 
-def feedforward(p, model, x):
-    into = linear(p["into"], x)
-    if model.activation == "swiglu":
-        gate = linear(p["gate"], x)
-        return linear(p["out"], gate / (1 + np.exp(-gate)) * into)
-    if model.activation == "geglu":
-        return linear(p["out"], gelu(linear(p["gate"], x)) * into)
+def feedforward(p, model, x, kernels):
+    into = convolved(kernels.get("D"), model, linear(p["into"], x))
+    if model.activation in ("swiglu", "geglu"):
+        gate = convolved(kernels.get("D_gate"), model, linear(p["gate"], x))
+        gate = gate * sigmoid(gate) if model.activation == "swiglu" else gelu(gate)
+        return linear(p["out"], gate * into)
     return linear(p["out"], np.maximum(into, 0) if model.activation == "relu" else gelu(into))
 
 
 def gelu(x):
     """jax.nn.gelu's approximation, not the exact one with erf."""
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
 
 
 def linear(p, x):

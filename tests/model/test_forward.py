@@ -12,19 +12,21 @@ from tests import models
 from tests.marks import full
 from tests.model import equations
 from tests.models import VOCABULARIES, moved, params, prefix, settings
+from tests.options import PRO
 
 # Apart by more than T5's exact buckets, a row for each example; beside the true lengths.
 POSITIONS, LENGTHS = np.array([[0, 1, 2, 9, 30, 31, 60], [5, 6, 8, 9, 10, 0, 0]]), (7, 5)
 OF_SOURCE, SOURCE_LENGTHS = np.array([[2, 3, 7, 0, 0, 0], [0, 1, 2, 20, 41, 50]]), (3, 6)
 
 
-def assert_agrees(architecture, **changes):
+def assert_agrees(architecture, *more_encodings, **changes):
     """A padded batch against one example at a time, without padding."""
     stacks = STACKS[architecture]
     model = settings(
         "sinusoidal",
         dict(name="rope", stacks=stacks),
         dict(name="t5_bias", stacks=stacks),
+        *more_encodings,
         **changes,
     )
     transformer = Transformer(model, VOCABULARIES[architecture], key=jax.random.key(0))
@@ -95,6 +97,10 @@ def test_pre_norm_rms_norm_relu_tied_without_scale():
         ("norm_after_attention", True),
         ("sliding_window", 2),
         ("sink_token", True),
+        ("output_gate", "head"),
+        ("output_gate", "element"),
+        full("head_output_norm", True),
+        ("learned_sinks", True),
         full("num_loops", 2),
         full("loop_injection", "linear"),
     ],
@@ -110,6 +116,51 @@ def test_all_optional_fields_at_once():
         qk_norm=True,
         scale_logits=False,
         logit_temperature="ssmax",
+        norm_after_attention=True,
+        sliding_window=3,
+        sink_token=True,
+        num_loops=2,
+        loop_injection="linear",
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *(dict(convolution_sites=(site,), qk_norm=True) for site in "ABC"),
+        dict(convolution_sites=("D",)),
+        dict(convolution_sites=("D",), activation="swiglu"),
+        dict(convolution_sites=("A", "C"), convolution_width=2, convolution_residual=False),
+        *(dict(token_shift=shift, qk_norm=True) for shift in ("keys", "values")),
+        dict(token_shift="both", shared_projections="qkv"),
+    ],
+    ids=str,
+)
+def test_convolutions_and_shifts_of_a_decoder(changes):
+    assert_agrees("decoder", **changes)
+
+
+@pytest.mark.slow
+def test_the_pro_block_of_the_forgetting_transformer():
+    assert_agrees("decoder", "fox", **PRO)
+
+
+@pytest.mark.slow
+def test_all_options_of_current_models_at_once():
+    """No convolution and no shift reads the sink token.
+
+    A norm of each head's output would remove what learned sinks do: they scale that output.
+    """
+    assert_agrees(
+        "decoder",
+        "fox",
+        **PRO | dict(head_output_norm=False),
+        convolution_sites=("A", "B", "C", "D"),
+        activation="geglu",
+        learned_sinks=True,
+        logit_temperature="ssmax",
+        scale_logits=False,
         norm_after_attention=True,
         sliding_window=3,
         sink_token=True,
