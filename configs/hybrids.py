@@ -13,19 +13,22 @@ Layers count from 0.
   with RoPE (use_qk_norm), which has no learned scale, is left out: `qk_norm` acts on all layers.
 - Command R7B: a window on the layers with RoPE, and none on layer 3 (models/cohere2). This is
   RNoPE-SWA of Yang et al. 2025, https://arxiv.org/abs/2501.18795.
-- SWAN: Command R7B's layers, and logits of layer 3 that are multiplied by a logarithm of the
-  position in evaluation alone. Puvvada et al. 2025, https://arxiv.org/abs/2504.08719. The order of
-  the paper's layers and the factor of its logarithm were not read; those here are of the others.
+- SWAN: as Command R7B, but layer 0 has no position encoding and layers 1 to 3 do. In a second
+  evaluation, logits of layer 0 are multiplied by a logarithm of the position. Puvvada et al. 2025,
+  https://arxiv.org/abs/2504.08719, of which summaries were read: a layer without RoPE is the first
+  of four, and a constant of the logarithm, log(a + n), is fitted to text. Here the factor is 1 up
+  to the training length, and 1 + log of the ratio to it beyond.
 - DroPE: RoPE is dropped from a trained model, which is trained for a quarter of the steps more at
   the same lengths. Gelberg et al. 2025, https://arxiv.org/abs/2512.12167.
 
 All have RoPE's base 10000, so that layers alone differ. Published bases are larger. Chunks and
 windows have half of the longest training example, and the temperature starts at its whole length.
-Two hybrids are missing. Kimi Linear's other layers are gated linear mixers, which pe_lab does not
-have. The frequencies of RoPE-ID (https://arxiv.org/abs/2603.18017) could not be read; a share of
-channels and a small base are rope(fraction=..., base=...).
+Two hybrids are missing. Three of four layers of Kimi Linear (https://arxiv.org/abs/2510.26692) are
+gated linear mixers, which pe_lab does not have; the fourth has attention without a position
+encoding. The frequencies of RoPE-ID (https://arxiv.org/abs/2603.18017) could not be read; a share
+of channels and a small base are rope(fraction=..., base=...).
 
-432 runs on three tasks of suite_grid, with its lengths, steps, rates and seeds. Not
+504 runs on three tasks of suite_grid, with its lengths, steps, rates and seeds. Not
 trained yet.
 """
 
@@ -34,6 +37,7 @@ from pe_lab.studies import suite_grid
 
 NUM_LAYERS = 4
 _ROTATED, _UNROTATED = (0, 1, 2), (3,)
+_ROTATED_OF_SWAN, _UNROTATED_OF_SWAN = (1, 2, 3), (0,)
 _TRAINED = 34  # tokens of the longest training example
 _TASKS = ("copy", "copy repeated", "recall")
 
@@ -50,12 +54,14 @@ def encodings():
     chunks = dict(name="chunks", size=_TRAINED // 2, layers=_ROTATED)
     window = dict(name="sliding_window", size=_TRAINED // 2, layers=_ROTATED)
     temperature = dict(name="position_temperature", start=_TRAINED, layers=_UNROTATED)
+    rope_of_swan, window_of_swan = (dict(e, layers=_ROTATED_OF_SWAN) for e in (rope, window))
     return {
         "rope": (dict(name="rope"),),
         "nope": (dict(name="nope"),),
         "SmolLM3": (rope,),
         "Llama 4": (rope, chunks, temperature),
         "Command R7B": (rope, window),
+        "SWAN": (rope_of_swan, window_of_swan),
     }
 
 
@@ -86,24 +92,30 @@ def sweep(smoke=False):
 
 
 def _overrides(name, model):
-    """SWAN is Command R7B with another evaluation."""
-    if name != "Command R7B":
+    """SWAN is also evaluated with scaled logits, which it was not trained with."""
+    if name != "SWAN":
         return {}
     scaled = dict(
-        name="position_temperature", start=_TRAINED, steps=False, rate=1.0, layers=_UNROTATED
+        name="position_temperature",
+        start=_TRAINED,
+        steps=False,
+        rate=1.0,
+        layers=_UNROTATED_OF_SWAN,
     )
-    override = dict(label="SWAN", encodings=(*model, scaled))
+    override = dict(label="scaled logits", encodings=(*model, scaled))
     return {"evaluate.overrides": [grid.labelled("", (override,))]}
 
 
 def analysis(smoke=False):
     if smoke:
         return {}
-    hybrids = ("SmolLM3", "Llama 4", "Command R7B", "Command R7B, evaluated with SWAN", "DroPE")
+    of_swan = ("SWAN", "SWAN, evaluated with scaled logits")
+    hybrids = ("SmolLM3", "Llama 4", "Command R7B", *of_swan, "DroPE")
     return dict(
         question="What do hybrids of rotated and unrotated layers do to length?",
         contrasts=(
             *(dict(a=name, b="rope", at=2) for name in hybrids),
+            dict(a="SWAN, evaluated with scaled logits", b="SWAN", at=2),
             dict(a="DroPE", b="nope", at=2),
         ),
         tuned=("train.learning_rate",),

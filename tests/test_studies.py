@@ -467,3 +467,13 @@ def test_hybrids_have_the_layers_of_published_configs():
     }.items():
         published = rope_parameters.read({"model_type": family, "num_hidden_layers": num_layers})
         assert encodings[name][0]["layers"] == published[0]["layers"] == (0, 1, 2)
+
+
+def test_only_swan_has_scaled_logits_in_evaluation_on_its_layer_without_rotation():
+    layers = {}
+    for run in expanded("hybrids").runs:
+        for override in run.evaluate.overrides:
+            trained = [e.layers for e in run.model.encodings]
+            layers[override.label] = (trained, [e.layers for e in override.encodings])
+    rotated = [(1, 2, 3), (1, 2, 3)]
+    assert layers == {"scaled logits": (rotated, [*rotated, (0,)])}

@@ -1,16 +1,17 @@
 """Lookups of docs/encodings.md: the scorecard of every encoding, and a picture of each."""
 
 import dataclasses
+import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from docs.build import catalog
+from docs.build import catalog, markdown
 from pe_lab.inspection import encoding_pictures, scorecard
 from pe_lab.inspection.scorecard import Row
 from pe_lab.inspection.untrained import UntrainedEncoding
-from pe_lab.runs import plugins
+from pe_lab.runs import labels, plugins
 
 SCORECARD = Path("docs/pictures/scorecard.json")
 _COLORS, _DPI = 256, 110  # small files, and words that can still be read
@@ -48,8 +49,20 @@ def lookups(root: Path) -> dict[str, Any]:
         "requirements": catalog.requirement_table(),
         "schemes": catalog.scheme_table(),
         "starts": catalog.start_table(),
+        "hybrids": hybrid_table(),
         "measured": _section(rows(root)),
     }
+
+
+def hybrid_table() -> str:
+    """Return the encodings of published models that treat their layers differently."""
+    by_model = importlib.import_module("configs.hybrids").encodings()
+    rows = [["model", "encodings of four layers"]]
+    for model, specs in by_model.items():
+        is_baseline = model in plugins.names("encodings")
+        if not is_baseline:
+            rows.append([model, ", ".join(f"`{labels.label(spec)}`" for spec in specs)])
+    return markdown.table(rows)
 
 
 def rows(root: Path) -> dict[str, Row]:
