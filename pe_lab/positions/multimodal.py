@@ -1,16 +1,20 @@
 """Three positions per token of a text with images: time, height and width.
 
-Position of token t of n: (p, p, p) in a text; (p, p + row, p + column) in an image at p.
+Position of token t of n: (p, p, p) in a text; (p, p + row, p + column) in an image at p, or
+(p, row, column) with reset=True.
 
 Wang et al. 2024, "Qwen2-VL: Enhancing Vision-Language Model's Perception of the World at Any
 Resolution", https://arxiv.org/abs/2409.12191, section 2.1. It follows get_rope_index in
 huggingface/transformers 5.24.0, models/qwen2_vl/modeling_qwen2_vl.py, for images of one time.
+The reset is the spatial reset of Huang et al. 2025, https://arxiv.org/abs/2510.23095, checked in
+the authors' code (JJJYmmm/Multimodal-RoPEs at 1c8ae64, pos_design/mrope_i.py).
 
 Images are the cells of structure["grid"] of the task, whose tokens have a row and a column from 1.
 Other tokens are text. An image is read row by row from its top left cell. A cell after a text, or
 out of this order, begins another image. Digits from the most significant one are thus a text.
 """
 
+import functools
 from dataclasses import dataclass
 
 import jax
@@ -26,7 +30,13 @@ class Multimodal(PositionScheme):
 
     All tokens of an image have one time. The text after it goes on at one more than the largest
     number in it. Rows and columns count from those of the image's first cell.
+
+    Args:
+      reset: rows and columns of every image are counted from 0, so that they are the same wherever
+        the image is. Times, and the positions of a text, are those without a reset.
     """
+
+    reset: bool = False
 
     ascending = False
     num_axes = 3
@@ -40,7 +50,8 @@ class Multimodal(PositionScheme):
         if segments is not None:
             changes = segments[:, 1:] != segments[:, :-1]
             is_start = is_start.at[:, 1:].set(changes)
-        positions = jax.vmap(_positions)(numbers, is_start)
+        of_context = functools.partial(_positions, reset=self.reset)
+        positions = jax.vmap(of_context)(numbers, is_start)
         positions = jnp.where(mask[..., None], positions, 0)
         return positions[None]
 
@@ -48,7 +59,9 @@ class Multimodal(PositionScheme):
         return length - 1
 
 
-def _positions(numbers: Int[Array, "l 2"], is_start: Bool[Array, "l"]) -> Int[Array, "l 3"]:
+def _positions(
+    numbers: Int[Array, "l 2"], is_start: Bool[Array, "l"], *, reset: bool
+) -> Int[Array, "l 3"]:
     """Positions of the tokens of one context."""
     length = len(numbers)
     is_cell = (numbers > 0).all(axis=1)
@@ -74,7 +87,8 @@ def _positions(numbers: Int[Array, "l 2"], is_start: Bool[Array, "l"]) -> Int[Ar
     before = jnp.where(is_cell, after - size[image], after - 1)
     before_example = jax.lax.cummax(jnp.where(is_start, after - advance, 0))
     time = before - before_example
-    return jnp.stack([time, time + offsets[:, 0], time + offsets[:, 1]], axis=-1)
+    start = jnp.where(is_cell, 0, time) if reset else time
+    return jnp.stack([time, start + offsets[:, 0], start + offsets[:, 1]], axis=-1)
 
 
 def _latest(is_first: Bool[Array, "l"]) -> Int[Array, "l"]:

@@ -11,14 +11,14 @@ TEXT = [0, 0]
 GRID = [[1, 1], [1, 2], [1, 3], [2, 1], [2, 2], [2, 3]]  # 2 x 3
 
 
-def positions(numbers, segments=None, mask=None):
+def positions(numbers, segments=None, mask=None, **arguments):
     """Time, height and width of the tokens of one context."""
     numbers = jnp.asarray(numbers)[None]
     mask = jnp.ones(numbers.shape[:2], bool) if mask is None else jnp.asarray(mask, bool)[None]
     segments = None if segments is None else jnp.asarray(segments)[None]
     keys = jax.random.split(jax.random.key(0), 1)
     structure = {"grid": numbers}
-    found = Multimodal()(keys, mask, segments=segments, structure=structure, train=False)
+    found = Multimodal(**arguments)(keys, mask, segments=segments, structure=structure, train=False)
     return np.asarray(found)[0, 0].T.tolist()
 
 
@@ -28,6 +28,15 @@ def test_a_text_around_an_image_by_hand():
         [0, 1, 2, 2, 2, 2, 2, 2, 5, 6],
         [0, 1, 2, 2, 2, 3, 3, 3, 5, 6],
         [0, 1, 2, 3, 4, 2, 3, 4, 5, 6],
+    ]
+
+
+def test_a_reset_counts_rows_and_columns_of_every_image_from_zero():
+    """An image at 2, a text at 5 as without a reset, and an image of two rows at 6."""
+    assert positions([TEXT, TEXT, *GRID, TEXT, [1, 1], [2, 1], TEXT], reset=True) == [
+        [0, 1, 2, 2, 2, 2, 2, 2, 5, 6, 6, 8],
+        [0, 1, 0, 0, 0, 1, 1, 1, 5, 0, 1, 8],
+        [0, 1, 0, 1, 2, 0, 1, 2, 5, 0, 0, 8],
     ]
 
 
@@ -110,21 +119,26 @@ PAGES = {
 }
 
 
-def published(document):
+def published(document, reset):
     """Positions of get_rope_index. A block is a text's length, or an image's height and width.
 
     A block starts at one more than the largest number before it, in Qwen2-VL (transformers at
     00b676f, modeling_qwen2_vl.py) and in Qwen3-VL (at 00709b8, modular_qwen3_vl.py). Their images
-    always have a text between them, and they count the positions of each document alone.
+    always have a text between them, and they count the positions of each document alone. The
+    authors of Multimodal-RoPEs (at 1c8ae64, mrope_i.py) start the token after an image with a reset
+    where it starts without one.
     """
     found = []
+    next_start = 0
     for block in document:
-        start = 1 + max((max(position) for position in found), default=-1)
+        start = next_start
+        next_start += block if isinstance(block, int) else max(block)
         if isinstance(block, int):
             found += [(start + t,) * 3 for t in range(block)]
         else:
             height, width = block
-            found += [(start, start + i, start + j) for i in range(height) for j in range(width)]
+            first = 0 if reset else start
+            found += [(start, first + i, first + j) for i in range(height) for j in range(width)]
     return found
 
 
@@ -135,14 +149,15 @@ def cells(block):
     return [[row, column] for row in range(1, height + 1) for column in range(1, width + 1)]
 
 
+@pytest.mark.parametrize("reset", [False, True])
 @pytest.mark.parametrize("documents", PAGES.values(), ids=PAGES)
-def test_every_block_starts_where_published_models_start_it(documents):
+def test_every_block_starts_where_published_models_start_it(documents, reset):
     tokens, segments, expected = [], [], []
     for number, document in enumerate(documents, start=1):
-        expected += published(document)
+        expected += published(document, reset)
         tokens += [cell for block in document for cell in cells(block)]
         segments += [number] * (len(tokens) - len(segments))
-    assert positions(tokens, segments) == np.transpose(expected).tolist()
+    assert positions(tokens, segments, reset=reset) == np.transpose(expected).tolist()
 
 
 def test_padding_is_at_zero():
