@@ -1,8 +1,9 @@
 """Rules that choose a setting, such as the learning rate, after a full grid was trained.
 
-    runs = Runs.of(frame, rows=["model.encodings", "task"], setting="train.learning_rate",
-                   columns=["solved", "loss", "exact match at 1.25x", "exact match at 2x"])
-    regrets(runs, [lowest("loss"), highest("exact match at 1.25x")], "exact match at 2x")
+    scores = run_scores.of(frame.read(folder).numbers)
+    runs = Runs.of(scores, rows=["model.encodings", "task"], setting="train.learning_rate",
+                   columns=["solved", "validation loss", "1.25x", "2x"])
+    regrets(runs, [lowest("validation loss"), highest("1.25x")], "2x")
 
 A rule sees one half of the seeds, and its choice is scored on the other half, for every division
 of the seeds into halves (cross-fitting). Scoring a choice on the runs that it was made from would
@@ -163,7 +164,7 @@ def scores(runs: Runs, rule: SettingRule, score: str) -> Float[np.ndarray, "v"]:
     """Return the cross-fitted score of a rule for each variant.
 
     Args:
-      score: the number that counts, such as "exact match at 2x".
+      score: the number that counts, such as "2x".
     """
     return scores_of_draws(runs, rule, score, _each_once(runs))[:, 0]
 

@@ -67,7 +67,8 @@ class Study:
 
         Columns:
           run_id: identifies the run.
-          variant: the name of its variant, as in the tables of the study.
+          variant: the name of its variant. In a tuned study, it includes the run's own setting, and
+            tables show the variants of `selection.choose`.
           one column for each axis of the study, with the axis path as its name, such as
             model.encodings. Its values are labels, "" where a run has no label on the axis.
           task: label of the task.

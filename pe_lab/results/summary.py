@@ -61,17 +61,17 @@ class Summary:
     @property
     def center(self) -> pd.DataFrame:
         """Medians or other centers, or numbers of successes; NaN without a number."""
-        return self._frame("value")
+        return self._frame("value").astype(float)
 
     @property
     def low(self) -> pd.DataFrame:
         """Lower ends of the 95 % intervals; NaN where there are too few runs for one."""
-        return self._frame("low")
+        return self._frame("low").astype(float)
 
     @property
     def high(self) -> pd.DataFrame:
         """Upper ends of the intervals."""
-        return self._frame("high")
+        return self._frame("high").astype(float)
 
     @property
     def count(self) -> pd.DataFrame:
@@ -100,7 +100,7 @@ def summarize(
     Args:
       numbers: of `Study.numbers` or `values_at`.
       rows, columns: the columns of the frame with the labels.
-      show: a summary of SUMMARIES.
+      show: median, mean, iqm (the interquartile mean), seeds, best, count, solved or tied.
       style: of the metric, as its file declares it.
       candidates: for summaries that compare settings, the same frame for all settings.
     """

@@ -82,7 +82,7 @@ def test_a_summary_has_the_centers_intervals_and_counts_of_a_table(tmp_path):
     assert found.center.loc["rope"].tolist() == pytest.approx([0.998, 0.4])
     assert math.isnan(found.center.loc["alibi", 8])
     assert found.count.to_dict("index") == {"rope": {4: 2, 8: 2}, "alibi": {4: 1, 8: 0}}
-    assert found.low.isna().all(axis=None)
+    assert (found.high - found.low).isna().all(axis=None)  # too few runs for an interval
     means = summarize(tests.query("solved"), rows=["variant"], show="mean")
     assert means.center.loc["rope"].tolist() == pytest.approx([0.75])
     five = pd.DataFrame({"variant": "rope", "value": [0.1, 0.5, 0.3, 0.2, 0.4]})

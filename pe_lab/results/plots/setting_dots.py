@@ -1,7 +1,8 @@
 """Runs as dots at the values of a setting, with a line that joins their medians.
 
     runs = run_scores.of(frame.read(folder).numbers)
-    setting_dots.setting_dots(runs[runs["variant"] == "rope"], x="train.learning_rate", y="2x")
+    rope = runs[runs["model.encodings"] == "rope"]
+    setting_dots.setting_dots(rope, x="train.learning_rate", y="2x", chosen="0.003")
 
 A dot is hollow if its run did not solve the training lengths.
 """
@@ -32,7 +33,8 @@ def setting_dots(
     """Draw the runs of one variant, and return the axes.
 
     Args:
-      data: one row for each run, with the columns x, y, "seed" and "solved".
+      data: one row for each run, with the columns x, y, "seed" and "solved". The values of an axis
+        of a study are labels, which are texts.
       order: values of x, from left to right at equal distances; None: in the order of the rows.
       chosen: a value of x, with a ring around its median.
       axes: None: new ones.
