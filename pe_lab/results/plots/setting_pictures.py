@@ -1,11 +1,15 @@
 """Picture of the choice of a setting: exact match against its values."""
 
+import itertools
 from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 from pe_lab.results import statistics
 from pe_lab.results.plots import drawing, plotted, styles
 from pe_lab.results.plots.lines import lines
 from pe_lab.results.plots.plotted import MOST_LINES, Plotted
+from pe_lab.runs.analysis_spec import SEPARATOR
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,7 +19,10 @@ _RING: dict[str, Any] = dict(marker="o", markersize=9, markerfacecolor="none", c
 
 
 def learning_rate(data: Plotted) -> "Figure | None":
-    """Exact match within and beyond training against the learning rate, if rates vary."""
+    """Exact match within and beyond training against the learning rate, if rates vary.
+
+    Each task has two axes.
+    """
     titles = {
         "in_distribution": "Up to the training length",
         "exact_match": str(data.full.spec.extrapolation.point).capitalize(),
@@ -24,23 +31,46 @@ def learning_rate(data: Plotted) -> "Figure | None":
     if rates.empty:
         return None
     # The rate is tuned here even if the study compares rates, so the names are others.
-    names = list(rates["variant"].unique())
+    tasks = {"": rates}
+    if "task" in data.full.axes and rates["task"].nunique() > 1:
+        tasks = {str(task): rows for task, rows in rates.groupby("task", sort=False)}
+    for task, of_task in tasks.items():
+        lines_of = [_without_label(name, task) for name in of_task["variant"]]
+        tasks[task] = of_task.assign(line=lines_of)
+    names = list(pd.concat(tasks.values())["line"].unique())
     labels = {name: styles.words(name) for name in names}
     looks = styles.assign([names[:MOST_LINES]])
-    figure, grid = drawing.grid(2, columns=2, height=2.2)
-    for axes, (metric, title) in zip(grid, titles.items(), strict=True):
-        lines(rates, x="x", y=metric, order=names, labels=labels, looks=looks, axes=axes)
-        for _, of_variant in rates[rates["is_chosen"]].groupby("variant", sort=False):
-            center = statistics.center(of_variant[metric].dropna().tolist())
+    figure, grid = drawing.grid(2 * len(tasks), columns=2, height=2.2)
+    panels = itertools.product(tasks.items(), titles.items())
+    for axes, ((task, of_task), (metric, title)) in zip(grid, panels, strict=True):
+        order = [name for name in names if name in set(of_task["line"])]
+        lines(
+            of_task,
+            x="x",
+            y=metric,
+            by="line",
+            order=order,
+            labels=labels,
+            looks=looks,
+            axes=axes,
+        )
+        for _, of_line in of_task[of_task["is_chosen"]].groupby("line", sort=False):
+            center = statistics.center(of_line[metric].dropna().tolist())
             if center is not None:
-                axes.plot(of_variant["x"].iloc[0], center.point, linestyle="none", **_RING)
-        axes.set_title(title)
+                axes.plot(of_line["x"].iloc[0], center.point, linestyle="none", **_RING)
+        axes.set_title(f"{styles.words(task)}\n{title}" if task else title)
         axes.set_xscale("log")
-        drawing.ticks_at(axes, rates["x"].tolist())
+        drawing.ticks_at(axes, of_task["x"].tolist())
         axes.set_xlabel("peak learning rate")
         drawing.shares(axes)
-    grid[0].set_ylabel("exact match")
+    for axes in grid[::2]:
+        axes.set_ylabel("exact match")
     drawing.legend(figure)
     caption = "Circles mark the learning rate with the lowest validation loss."
     drawing.titles(figure, "Exact match against learning rate", caption)
     return figure
+
+
+def _without_label(name: str, label: str) -> str:
+    """Return the name of a variant without one of its labels."""
+    return SEPARATOR.join(part for part in name.split(SEPARATOR) if part != label)

@@ -295,6 +295,22 @@ def test_the_rate_that_validation_chooses_has_a_circle(drawn, tmp_path):
     assert within.get_xscale() == "log"
 
 
+def test_each_task_has_axes_of_the_learning_rate_and_a_variant_looks_the_same_in_all(
+    drawn, tmp_path
+):
+    folder = small(tmp_path, rates=("0.001", "0.003"), tasks=("copy", "reverse"))
+    figure = drawn(folder)["learning_rate"]
+    axes = panels(figure)
+    assert [axis.get_title().splitlines()[0] for axis in axes] == [
+        *["copy"] * 2,
+        *["reverse"] * 2,
+    ]
+    assert legend(figure) == ["RoPE", "ALiBi"]
+    first, *others = [colors(axis) for axis in axes]
+    assert len(first) == 2
+    assert others == [first] * 3
+
+
 def test_the_chosen_rate_has_a_circle_when_it_has_more_seeds(drawn, tmp_path):
     """As after a tuning in two stages: the other rate has the first seed alone."""
     entries = []
