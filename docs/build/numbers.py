@@ -28,7 +28,7 @@ from pe_lab.results import (
 from pe_lab.results.compare import Comparison
 from pe_lab.results.formats import difference, number, p_value
 from pe_lab.runs import paths
-from pe_lab.runs.analysis_spec import MetricPoint
+from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 from pe_lab.runs.errors import UserError, unknown
 
 STUDIES = Path("results/published")
@@ -71,13 +71,14 @@ class Numbers:
             raise UserError(f"{self.chosen.name}: {what} has {len(different)} values, not one.")
         return different.pop()
 
-    def _values(self, name: str, length: int, offset: int = 0) -> pd.DataFrame:
+    def _cell(self, name: str, length: int, offset: int = 0, show: str = "") -> formats.Cell:
+        """Return the cell of exact match at a length, as in the tables of the study."""
         point = MetricPoint(length=length, offset=offset)
-        return summary.values_at(self.chosen, self._cases(name), "exact_match", point)
+        metric = MetricSpec("exact_match", point, show or self._show)
+        return summary.of_metric(self.chosen, self._cases(name), metric).of(name)
 
     def _center(self, name: str, length: int, offset: int) -> float:
-        values = self._values(name, length, offset)["value"].dropna().tolist()
-        value = cells.middle(values, self._show)
+        value = self._cell(name, length, offset).value
         if not isinstance(value, int | float):
             raise UserError(f"{self.chosen.name}: {name} has no number at length {length}.")
         return float(value)
@@ -105,8 +106,7 @@ class Numbers:
 
     def each_seed(self, name: str, length: int, offset: int = 0) -> str:
         """Exact match of every seed, in the order of seeds."""
-        values = self._values(name, length, offset).sort_values(["seed", "data_seed"])
-        return listed(values["value"].map(_text))
+        return listed(self._cell(name, length, offset, show="seeds").text.split())
 
     def solved(self, *names: str) -> str:
         """Seeds that solve the training lengths, of all seeds of these variants."""
@@ -366,10 +366,6 @@ _POINT = ["run_id", "length", "offset"]
 def of(root: Path, study: str) -> Numbers:
     """Return the lookups in a published study below `root`."""
     return Numbers(root / STUDIES / study)
-
-
-def _text(value: float) -> str:
-    return formats.DASH if pd.isna(value) else number(value)
 
 
 def _p(p: float | None) -> str:
