@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot
 
 from pe_lab.results import frame
 from pe_lab.sweeps import design_checks, study
@@ -111,6 +112,7 @@ def test_the_pages_have_a_reused_encoding_an_attribute_and_three_analyses():
 def test_a_program_runs(program, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     exec(compile(program, "a page", "exec"), {"__name__": "a_user"})
+    pyplot.close("all")  # a user's figures stay open
     printed = capsys.readouterr().out
     # Of the quickstart and of noise_pilot.
     assert ("print(" not in program) or "shaw" in printed or "t5_bias" in printed
