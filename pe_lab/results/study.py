@@ -67,8 +67,7 @@ class Study:
 
         Columns:
           run_id: identifies the run.
-          variant: the name of its variant. In a tuned study, it includes the run's own setting, and
-            tables show the variants of `selection.choose`.
+          variant: the name of its variant, which in a tuned study includes the run's own setting.
           one column for each axis of the study, with the axis path as its name, such as
             model.encodings. Its values are labels, "" where a run has no label on the axis.
           task: label of the task.
