@@ -1,7 +1,6 @@
 """The commits of published records, in words."""
 
-import collections
-from collections.abc import Iterable
+from pe_lab.results.prose import Prose, listed
 
 # Commits of published records that are not in the history of this repository. Pages mark them until
 # they are trained or measured again, and a test allows no others.
@@ -10,13 +9,13 @@ LOST = (
 )
 
 
-def described(of_runs: Iterable[str]) -> list[str]:
-    """Return each commit with its number of runs; lost ones are marked."""
+def described(found: Prose) -> str:
+    """Return the commits of all runs with their numbers of runs; lost ones are marked."""
     texts = []
-    for commit, count in collections.Counter(of_runs).most_common():
+    for commit, count in found.study.cases.drop_duplicates("run")["commit"].value_counts().items():
         runs = "1 run" if count == 1 else f"{count} runs"
-        texts.append(f"{runs} at {marked(commit)}")
-    return texts
+        texts.append(f"{runs} at {marked(str(commit))}")
+    return listed(texts)
 
 
 def marked(commit: str) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from docs.build import markdown
-from docs.build.numbers import STUDIES
+from docs.build.published import STUDIES
 from pe_lab.results import frame, variance
 
 LENGTHS = (10, 12, 16)

@@ -16,14 +16,16 @@ from flax import nnx
 
 from docs.build import (
     budget,
+    commits,
     costs,
     encodings,
     metrics,
     noise,
-    numbers,
     performance,
     protocols,
+    published,
     reproductions,
+    shared_runs,
     statistics,
     story_gradients,
     story_recurrent,
@@ -33,7 +35,7 @@ from docs.build import (
     templates,
 )
 from docs.build.guide import page as guide
-from docs.build.numbers import STUDIES
+from docs.build.published import STUDIES
 from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.results import suite
 from pe_lab.runs.errors import UserError, unknown
@@ -58,6 +60,9 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/studies.md": metrics.lookups,
     "docs/tasks.md": tasks.lookups,
     "results/published/budget/README.md": budget.lookups,
+    "results/published/combine/README.md": lambda root: shared_runs.lookups(
+        root, "combine", "exposure"
+    ),
     "results/published/encoding_costs/README.md": costs.lookups,
     "results/published/huang25_literature/README.md": functools.partial(
         reproductions.of_study, "huang25_literature"
@@ -111,9 +116,10 @@ def text(root: Path, page: Path) -> str:
     """Render a page from its template and the records below `root`."""
     template = templates_of(root)[page]
     folder = template.parent
-    of = functools.partial(numbers.of, root)
+    of = functools.partial(published.of, root)
     lookups: dict[str, Any] = {
         "of": of,
+        "commits": commits.described,
         "first_untrained_bucket": first_untrained_bucket,
     }
     if (root / folder / "study.json").exists():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.build import markdown
-from docs.build.numbers import STUDIES
+from docs.build.published import STUDIES
 from pe_lab.runs import records
 
 FOLDER = Path("results/published/engine")

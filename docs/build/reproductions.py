@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.build import markdown, protocols
-from docs.build.numbers import STUDIES
+from docs.build.published import STUDIES
 from pe_lab.results import formats, frame, reproduction, statistics
 from pe_lab.results.reproduction import Outcome
 from pe_lab.results.study import Study

@@ -6,8 +6,9 @@ from typing import Any
 
 from docs.build import markdown
 from docs.build.coverage import INTERVALS, WORLDS
-from docs.build.numbers import STUDIES, listed
+from docs.build.published import STUDIES
 from pe_lab.results import frame
+from pe_lab.results.prose import listed
 from pe_lab.runs import plugins
 
 RECORD = STUDIES / "coverage" / "coverage.json"

@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 
-from docs.build.numbers import listed
 from pe_lab.inspection.trained import gradient_norms
 from pe_lab.results import frame, statistics
 from pe_lab.results.plots import drawing, styles
+from pe_lab.results.prose import listed
 from pe_lab.runs import records
 
 TRAINED = Path("results/story_gradients")

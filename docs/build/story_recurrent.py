@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
-from docs.build.numbers import STUDIES
+from docs.build.published import STUDIES
 from pe_lab.results import formats, frame, selection, statistics
 
 _ATTRIBUTE = "longest_distance"

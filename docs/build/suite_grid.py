@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from docs.build import markdown
-from docs.build.numbers import listed
 from pe_lab.results import formats, frame, run_scores, selection, setting_tables, signs
+from pe_lab.results.prose import listed
 from pe_lab.results.study import Study
 from pe_lab.studies import suite_grid as config
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from docs.build import __main__ as build
-from docs.build import encodings, measure, numbers, pages, tasks, tour
+from docs.build import encodings, measure, pages, published, tasks, tour
 from pe_lab import cli
 from pe_lab.runs import plugins
 from tests.results.fake_study import point, record, write_study
@@ -32,7 +32,7 @@ def call(monkeypatch, capsys, tmp_path, members):
     (tmp_path / "docs").mkdir()
 
     def run(*arguments):
-        numbers.of.cache_clear()
+        published.of.cache_clear()
         monkeypatch.setattr(sys, "argv", ["docs.build", *arguments])
         with pytest.raises(SystemExit) as exited:
             cli.main_of(build, "python -m docs.build")
@@ -48,7 +48,7 @@ def study(tmp_path):
         (point("rope", i), record(f"r{i}", i, test={4: 1.0, 8: value}, validation={4: 1.0}))
         for i, value in enumerate((0.2, 0.3, 0.7))
     ]
-    folder = write_study(tmp_path / numbers.STUDIES / "fake", *runs)
+    folder = write_study(tmp_path / published.STUDIES / "fake", *runs)
     template = 'RoPE has {{ study.center("rope", 8) }} of {{ of("fake").each_seed("rope", 8) }}.\n'
     (folder / "README.md.jinja").write_text(template)
     return folder

@@ -1,6 +1,6 @@
 """The page of reproductions, of a study made by hand."""
 
-from docs.build import numbers, reproductions
+from docs.build import published, reproductions
 from tests.results.fake_study import point, record, write_study
 
 CLAIMS = [
@@ -19,7 +19,7 @@ def publish(root):
             tests = {4: 1.0, 8: value + seed / 100}
             run = record(f"{name}{seed}", seed, test=tests, validation={4: solved})
             entries.append((point(name, seed), run))
-    folder = root / numbers.STUDIES / "doe_scaled"
+    folder = root / published.STUDIES / "doe_scaled"
     folder.mkdir(parents=True)
     analysis = {"reproduction": {"paper": "Doe 2024", "claims": CLAIMS}}
     write_study(folder, *entries, name="doe_scaled", analysis=analysis)

@@ -1,59 +1,69 @@
-"""Lookups over all variants of a study, and statements of pages that were wrong before."""
+"""Lookups of pages alone, and statements of pages that were wrong before."""
 
 from pathlib import Path
 
 import pytest
 
-from docs.build import statistics
-from docs.build.numbers import Numbers
-from pe_lab.runs.errors import UserError
-from tests.docs.test_numbers import study
+from docs.build import commits, rounding, shared_runs, statistics
 from tests.results.fake_study import point, record, write_study
-from tests.results.test_selection import tuned
+from tests.results.test_prose import study
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_unsolved_seeds_are_not_counted_among_those_that_may_extrapolate(tmp_path):
-    """Three of four seeds are solved, and one of them reaches the threshold."""
-    runs = {"rope": [0.95, 0.2, 0.3], "alibi": ([0.95], {"validation": {4: 0.1}})}
-    found = study(tmp_path, runs)
-    assert found.solved_extrapolate("rope", "alibi") == "1 of 3"
-    assert found.extrapolates("rope", "alibi") == "1 of 4"
+@pytest.mark.parametrize(
+    ("seeds", "counts", "difference"),
+    [
+        (2, "2/2 against 0/2", "+0.95"),
+        (5, "5/5 against 0/5 (p = 0.002)", "+0.95 [+0.95, +0.95]"),
+        (6, "6/6 against 0/6 (p < 0.001)", "+0.95 [+0.95, +0.95] (p = 0.031)"),
+    ],
+)
+def test_counts_and_differences_carry_the_p_of_their_own_test(tmp_path, seeds, counts, difference):
+    """Barnard's and the sign-flip test: with five pairs, the second one cannot reach 0.05."""
+    runs = {"rope": [0.95] * seeds, "alibi": [0.0] * seeds}
+    found = study(tmp_path, runs, contrasts=[["rope", "alibi"]])
+    assert found.counts("rope", "alibi") == counts
+    assert found.difference("rope", "alibi") == difference
 
 
-def test_choices_at_an_edge_are_counted(tmp_path):
-    losses = {"0.001": (0.1, 0.3, 0.2), "0.003": (0.2, 0.1, 0.3), "0.01": (0.3, 0.2, 0.1)}
-    runs = {
-        (name, rate): [(of_names[i], 0.5)]
-        for rate, of_names in losses.items()
-        for i, name in enumerate(("rope", "alibi", "shaw"))
-    }
-    tuned(tmp_path, runs)
-    assert Numbers(tmp_path).chosen_at_edge == "2 of 3"
+def test_shares_carry_wilsons_interval(tmp_path):
+    """Of 2 of 3, by its formula: 0.21 to 0.94."""
+    numbers = study(tmp_path, {"rope": [0.95, 0.95, 0.0]})
+    assert numbers.share("rope") == "2 of 3 [0.21, 0.94]"
 
 
-def with_curves(folder):
-    """Two seeds with two points each; exact match at length 8 is 0.1, 0.3 and then 0.5, 0.9."""
-    entries = []
-    for seed, values in enumerate([(0.1, 0.5), (0.3, 0.9)]):
-        run = record(f"rope{seed}", seed, validation={4: 1.0}, test={8: values[-1]})
-        for step, value in zip((2000, 4000), values, strict=True):
-            scores = {"4": 1.0, "8": value}
-            run["curve"].append({"step": step, "loss": 0.1, "exact_match": scores})
-        entries.append((point("rope", seed), run))
-    return Numbers(write_study(folder, *entries))
+def test_a_lost_commit_is_marked_where_commits_are_named(tmp_path):
+    found = study(tmp_path, {"rope": [0.5, 0.6, 0.7]})
+    made = [commits.LOST[0], "a" * 40, "a" * 40]
+    found.study.cases["commit"] = made
+    assert commits.described(found) == (
+        f"2 runs at aaaaaaa and 1 run at {commits.LOST[0][:7]} (not in the history of this "
+        f"repository)"
+    )
 
 
-def test_the_mean_during_training_is_that_of_the_curves(tmp_path):
-    found = with_curves(tmp_path)
-    assert found.means_during_training(["rope"], 8, 2000) == "0.20"
-    assert found.means_during_training(["rope"], 8, 4000) == "0.70"
-    assert found.point_of_training(4000) == "4,000"
-    with pytest.raises(UserError, match="rope, steps: has no '3000'"):
-        found.point_of_training(3000)
-    with pytest.raises(UserError, match="rope has no point at step 3000"):
-        found.means_during_training(["rope"], 8, 3000)
+def test_runs_that_two_studies_have_with_other_numbers_are_counted_with_the_largest_gap(tmp_path):
+    """Seed 0 is equal, seed 1 differs by 0.123, seed 2 is in one study alone."""
+    one = study(tmp_path / "one", {"rope": [0.5, 0.5, 0.5]})
+    other = study(tmp_path / "other", {"rope": [0.5, 0.623]})
+    gaps = shared_runs.of_studies(one.study, other.study)
+    assert gaps.to_dict() == {"rope1": pytest.approx(0.123)}
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(0.121, "0.13"), (0.12, "0.12"), (1.361, "1.37"), (0.0, "0.00")]
+)
+def test_an_upper_bound_is_rounded_up(number, shown):
+    assert rounding.at_most(number, 2) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(1.3152607607480604e-06, "2e-06"), (4.94e-07, "5e-07"), (9.5e-07, "1e-06"), (2e-06, "2e-06")],
+)
+def test_an_upper_bound_is_rounded_up_to_one_digit(number, shown):
+    assert rounding.power_at_most(number) == shown
 
 
 def test_studies_whose_training_left_out_evaluation_inputs_are_told_from_the_others(tmp_path):

@@ -238,6 +238,18 @@ def test_settings_are_compared_on_the_seeds_that_all_of_them_have(tmp_path):
     assert not chosen.settings["is_at_edge"].any()
 
 
+def test_choices_at_an_edge_are_marked(tmp_path):
+    losses = {"0.001": (0.1, 0.3, 0.2), "0.003": (0.2, 0.1, 0.3), "0.01": (0.3, 0.2, 0.1)}
+    runs = {
+        (name, rate): [(of_names[i], 0.5)]
+        for rate, of_names in losses.items()
+        for i, name in enumerate(("rope", "alibi", "shaw"))
+    }
+    chosen = selection.choose(tuned(tmp_path, runs))
+    is_at_edge = chosen.settings.groupby("variant")["is_at_edge"].any()
+    assert is_at_edge.to_dict() == {"rope": True, "alibi": False, "shaw": True}
+
+
 def test_the_choice_of_two_stages_is_tied_by_the_seeds_that_all_settings_have(tmp_path):
     """The chosen rate has four seeds and the other two, all of them solved."""
     runs = {("rope", "1"): [(0.2, 1.0)] * 2, ("rope", "2"): [(0.1, 1.0)] * 4}

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 from flax import nnx
 
-from docs.build import encodings, initialization, numbers, story_gradients, suite_grid
+from docs.build import encodings, initialization, published, story_gradients, suite_grid
 from pe_lab.encodings.sinusoidal import Sinusoidal
 
 MEASURED = Path("docs/pictures/guide/guide.json")
@@ -24,8 +24,8 @@ def lookups(root: Path) -> dict[str, Any]:
         "grid": suite_grid.lookups(root),
         "initial": initialization.Initial(root / initialization.RECORD),
         "sinusoid": _sinusoid,
-        "exact_match": lambda study, *at: numbers.of(root, study).center(*at),
-        "solved": lambda study, *names: numbers.of(root, study).solved(*names),
+        "exact_match": lambda study, *at: published.of(root, study).center(*at),
+        "solved": lambda study, *names: published.of(root, study).solved(*names),
     }
 
 

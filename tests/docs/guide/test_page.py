@@ -6,7 +6,7 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from docs.build import numbers, templates
+from docs.build import published, templates
 from docs.build.guide import page
 
 ROOT = Path(__file__).parents[3]
@@ -41,7 +41,7 @@ def test_a_number_that_no_record_has_is_not_left_out():
 
 def test_numbers_of_a_study_are_medians_over_its_seeds():
     text = render('{{ exact_match("quickstart", "shaw", 16) }} {{ solved("quickstart", "shaw") }}')
-    table = (ROOT / numbers.STUDIES / "quickstart" / "table.md").read_text(encoding="utf-8")
+    table = (ROOT / published.STUDIES / "quickstart" / "table.md").read_text(encoding="utf-8")
     (row,) = [line for line in table.splitlines() if re.match(r"\| shaw +\| \d/3", line)][:1]
     value, solved = text.split(" ", 1)
     assert f"| {value} " in row

@@ -1,8 +1,7 @@
 import pytest
 
-from docs.build import commits, rounding
-from docs.build.numbers import Numbers
 from pe_lab.results import frame, tables
+from pe_lab.results.prose import Prose
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
 from tests.results.test_selection import tuned
@@ -11,7 +10,7 @@ SOLVED = {4: 1.0}
 
 
 def study(folder, runs, **analysis):
-    """Numbers of a study of runs {encoding: [exact match at length 8, one a seed]}.
+    """Texts of a study of runs {encoding: [exact match at length 8, one a seed]}.
 
     A tuple (list, dict) also gives further fields of the records.
     """
@@ -24,7 +23,7 @@ def study(folder, runs, **analysis):
             for i, v in enumerate(values)
         ]
         entries += made
-    return Numbers(write_study(folder, *entries, analysis=analysis))
+    return Prose(frame.read(write_study(folder, *entries, analysis=analysis)))
 
 
 def test_the_center_is_the_median_below_ten_seeds_and_that_of_the_table(tmp_path):
@@ -70,6 +69,15 @@ def test_counts_are_summed_over_variants(tmp_path):
     assert (found.runs, found.variants) == ("3", "2")
 
 
+def test_a_whole_number_is_one_that_all_runs_of_a_variant_have(tmp_path):
+    found = study(tmp_path, {"rope": [0.5, 0.6]})
+    found.study.cases["parameters"] = [12345, 12345]
+    assert found.whole("parameters", "rope") == "12,345"
+    found.study.cases["parameters"] = [12345, 1]
+    with pytest.raises(UserError, match="parameters of rope has 2 values, not one"):
+        Prose(found.study).whole("parameters", "rope")
+
+
 def test_a_setting_that_runs_do_not_share_is_an_error(tmp_path):
     found = study(tmp_path, {"rope": [0.5], "alibi": ([0.5], {"task": "sort"})})
     assert found.setting("task.name", "rope") == "copy"
@@ -105,75 +113,20 @@ def test_a_difference_is_read_at_the_length_that_a_page_names(tmp_path):
         found.difference("rope", "alibi", 3)
 
 
-@pytest.mark.parametrize(
-    ("seeds", "counts", "difference"),
-    [
-        (2, "2/2 against 0/2", "+0.95"),
-        (5, "5/5 against 0/5 (p = 0.002)", "+0.95 [+0.95, +0.95]"),
-        (6, "6/6 against 0/6 (p < 0.001)", "+0.95 [+0.95, +0.95] (p = 0.031)"),
-    ],
-)
-def test_counts_and_differences_carry_the_p_of_their_own_test(tmp_path, seeds, counts, difference):
-    """Barnard's and the sign-flip test: with five pairs, the second one cannot reach 0.05."""
-    runs = {"rope": [0.95] * seeds, "alibi": [0.0] * seeds}
-    found = study(tmp_path, runs, contrasts=[["rope", "alibi"]])
-    assert found.counts("rope", "alibi") == counts
-    assert found.difference("rope", "alibi") == difference
-
-
-def test_shares_carry_wilsons_interval(tmp_path):
-    """Of 2 of 3, by its formula: 0.21 to 0.94."""
-    numbers = study(tmp_path, {"rope": [0.95, 0.95, 0.0]})
-    assert numbers.share("rope") == "2 of 3 [0.21, 0.94]"
-
-
-def test_a_lost_commit_is_marked_where_commits_are_named(tmp_path):
-    found = study(tmp_path, {"rope": [0.5, 0.6, 0.7]})
-    made = [commits.LOST[0], "a" * 40, "a" * 40]
-    found.study.cases["commit"] = made
-    assert found.commits == (
-        f"2 runs at aaaaaaa and 1 run at {commits.LOST[0][:7]} (not in the history of this "
-        f"repository)"
-    )
-
-
-def test_runs_that_two_studies_have_with_other_numbers_are_counted_with_the_largest_gap(tmp_path):
-    """Seed 0 is equal, seed 1 differs by 0.123, seed 2 is in one study alone."""
-    one = study(tmp_path / "one", {"rope": [0.5, 0.5, 0.5]})
-    other = study(tmp_path / "other", {"rope": [0.5, 0.623]})
-    assert (one.shared_runs(other), one.largest_gap(other)) == ("1", "0.13")
-
-
-@pytest.mark.parametrize(
-    ("number", "shown"), [(0.121, "0.13"), (0.12, "0.12"), (1.361, "1.37"), (0.0, "0.00")]
-)
-def test_an_upper_bound_is_rounded_up(number, shown):
-    assert rounding.at_most(number, 2) == shown
-
-
-@pytest.mark.parametrize(
-    ("number", "shown"),
-    [(1.3152607607480604e-06, "2e-06"), (4.94e-07, "5e-07"), (9.5e-07, "1e-06"), (2e-06, "2e-06")],
-)
-def test_an_upper_bound_is_rounded_up_to_one_digit(number, shown):
-    assert rounding.power_at_most(number) == shown
-
-
 def test_tuned_settings_are_shown_on_the_seeds_that_all_of_them_have(tmp_path):
     losses_and_outcomes = {
         ("rope", "0.001"): [(0.1, 0.2), (0.1, 0.4), (0.1, 0.9)],  # chosen, with one seed more
         ("rope", "0.01"): [(0.2, 1.0), (0.2, 0.8)],
     }
-    tuned(tmp_path, losses_and_outcomes)
-    numbers = Numbers(tmp_path)
-    assert numbers.chosen_setting("rope") == "0.001"
-    assert numbers.center("rope", 8) == "0.40"
-    assert numbers.by_setting("rope", 8) == "0.30 at 0.001 and 0.90 at 0.01"
+    found = Prose(tuned(tmp_path, losses_and_outcomes))
+    assert found.chosen_setting("rope") == "0.001"
+    assert found.center("rope", 8) == "0.40"
+    assert found.by_setting("rope", 8) == "0.30 at 0.001 and 0.90 at 0.01"
 
 
 def test_a_table_may_have_some_of_the_lengths(tmp_path):
-    numbers = study(tmp_path, {"rope": [0.2, 0.9, 0.3]})
-    header, _, row, *_ = numbers.table_at(8).splitlines()
+    found = study(tmp_path, {"rope": [0.2, 0.9, 0.3]})
+    header, _, row, *_ = found.table(8).splitlines()
     assert [name.strip() for name in header.split("|")[1:-1]] == [
         "variant",
         "extrapolates",
@@ -182,13 +135,43 @@ def test_a_table_may_have_some_of_the_lengths(tmp_path):
     ]
     assert row.split("|")[4].strip() == "0.30"
     with pytest.raises(UserError, match="5"):
-        numbers.table_at(5)
+        found.table(5)
 
 
 def test_a_table_is_looked_up_by_its_title(tmp_path):
     table = dict(title="By length", rows="model.encodings", columns="length", metric="exact_match")
-    numbers = study(tmp_path, {"rope": [0.2, 0.9, 0.3]}, tables=[table])
-    row = numbers.table_titled("By length").splitlines()[2]
+    found = study(tmp_path, {"rope": [0.2, 0.9, 0.3]}, tables=[table])
+    row = found.table_titled("By length").splitlines()[2]
     assert [text.strip() for text in row.split("|")[1:-1]] == ["rope", "1.00", "0.30"]
     with pytest.raises(UserError, match="By length"):
-        numbers.table_titled("By lengths")
+        found.table_titled("By lengths")
+
+
+def test_unsolved_seeds_do_not_extrapolate(tmp_path):
+    """Three of four seeds are solved, and one of them reaches the threshold."""
+    runs = {"rope": [0.95, 0.2, 0.3], "alibi": ([0.95], {"validation": {4: 0.1}})}
+    found = study(tmp_path, runs)
+    assert found.extrapolates("rope", "alibi") == "1 of 4"
+
+
+def with_curves(folder):
+    """Two seeds with two points each; exact match at length 8 is 0.1, 0.3 and then 0.5, 0.9."""
+    entries = []
+    for seed, values in enumerate([(0.1, 0.5), (0.3, 0.9)]):
+        run = record(f"rope{seed}", seed, validation={4: 1.0}, test={8: values[-1]})
+        for step, value in zip((2000, 4000), values, strict=True):
+            scores = {"4": 1.0, "8": value}
+            run["curve"].append({"step": step, "loss": 0.1, "exact_match": scores})
+        entries.append((point("rope", seed), run))
+    return Prose(frame.read(write_study(folder, *entries)))
+
+
+def test_the_mean_during_training_is_that_of_the_curves(tmp_path):
+    found = with_curves(tmp_path)
+    assert found.mean_during_training("rope", 8, 2000) == "0.20"
+    assert found.mean_during_training("rope", 8, 4000) == "0.70"
+    assert found.point_of_training(4000) == "4,000"
+    with pytest.raises(UserError, match="rope, steps: has no '3000'"):
+        found.point_of_training(3000)
+    with pytest.raises(UserError, match="rope has no point at step 3000"):
+        found.mean_during_training("rope", 8, 3000)

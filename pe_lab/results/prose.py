@@ -1,55 +1,56 @@
-"""Lookups of a study's numbers for pages of prose: queries of its frames, as text.
+"""Numbers of a study as text for prose, as its tables write them.
 
-Each lookup returns text as the tables show it: the declared center of a variant, the values of its
-seeds, a count, or a setting that all runs share. What has no such number is an error.
+    found = Prose(frame.read("results/published/copy_baselines"))
+    f"RoPE reaches {found.center('rope', 32)}, and {found.solved('rope')} seeds solve the task."
+
+Each method returns a text: the declared center of a variant, the values of its seeds, a count, a
+contrast, or a setting that all runs share. What has no such number is an error.
 """
 
 import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from docs.build import commits
-from docs.build.rounding import at_most
 from pe_lab.results import (
-    cells,
     compare,
     formats,
-    frame,
+    notes,
     selection,
     standard_tables,
     statistics,
     summary,
     tables,
 )
-from pe_lab.results.compare import Comparison
+from pe_lab.results.compare import Comparison, Counts
 from pe_lab.results.formats import difference, number, p_value
+from pe_lab.results.study import Study
 from pe_lab.runs import paths
 from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 from pe_lab.runs.errors import UserError, unknown
 
-STUDIES = Path("results/published")
-UNSOLVED, REVEALS = r"\*", "†"
 
+@dataclasses.dataclass(frozen=True)
+class Prose:
+    """The numbers of one study as text."""
 
-class Numbers:
-    """Lookups in one study. All of them return text as the tables show it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.study = frame.read(folder)
-        self.chosen = selection.choose(self.study)
+    study: Study
 
     @functools.cached_property
-    def center_name(self) -> str:
-        """Median, or interquartile mean from ten seeds a variant."""
-        return {"iqm": "interquartile mean"}.get(self._show, "median")
+    def chosen(self) -> Study:
+        """The study at the settings that validation chose."""
+        return selection.choose(self.study)
 
     @functools.cached_property
     def _show(self) -> str:
         return standard_tables.center(self.chosen)
+
+    @property
+    def center_name(self) -> str:
+        """Median, or interquartile mean from ten seeds a variant."""
+        return "interquartile mean" if self._show == "iqm" else "median"
 
     def _row(self, name: str) -> dict[str, Any]:
         """Raises UserError with near names if the study has no such variant."""
@@ -90,9 +91,9 @@ class Numbers:
         target length.
         """
         row = self._row(name)
-        known = REVEALS if row["reveals_target_length"] else ""
-        value = number(self._center(name, length, offset))
-        return value + ("" if row["solved"] else UNSOLVED) + known
+        signs = "" if row["solved"] else "\\" + notes.UNSOLVED
+        signs += notes.REVEALS if row["reveals_target_length"] else ""
+        return number(self._center(name, length, offset)) + signs
 
     def centers(self, names: Sequence[str], length: int, offset: int = 0) -> str:
         """Centers of several variants, in this order."""
@@ -116,25 +117,17 @@ class Numbers:
     def extrapolates(self, *names: str) -> str:
         """Seeds that extrapolate, of those with a known outcome."""
         counts = self._counts(names)
-        return f"{sum(c.extrapolating for c in counts)} of {sum(c.count for c in counts)}"
-
-    def solved_extrapolate(self, *names: str) -> str:
-        """Seeds of these variants that extrapolate, of those that solve the training lengths."""
-        num_extrapolating = sum(counts.extrapolating for counts in self._counts(names))
-        return f"{num_extrapolating} of {self._cases(*names)['solved'].sum()}"
+        return f"{counts.extrapolating} of {counts.count}"
 
     def share(self, *names: str) -> str:
         """Seeds that extrapolate, of those with a known outcome, with Wilson's interval."""
-        counts = self._counts(names)
-        successes, count = sum(c.extrapolating for c in counts), sum(c.count for c in counts)
-        interval = statistics.wilson(successes, count)
-        assert interval is not None, "there is at least one seed"
-        return f"{successes} of {count} [{interval.low:.2f}, {interval.high:.2f}]"
+        return self.extrapolates(*names) + formats.bracket(self._counts(names).interval)
 
-    def _counts(self, names: Sequence[str]) -> list[compare.Counts]:
+    def _counts(self, names: Sequence[str]) -> Counts:
         for name in names:
             self._row(name)
-        return list(compare.extrapolation_counts(self.chosen, names).values())
+        counts = compare.extrapolation_counts(self.chosen, names).values()
+        return Counts(sum(c.extrapolating for c in counts), sum(c.count for c in counts))
 
     def others(self, *names: str) -> list[str]:
         """Names of all other variants."""
@@ -154,50 +147,22 @@ class Numbers:
         values = summary.values_at(self.chosen, cases, "exact_match", point)
         texts = []
         for _, setting in selection.settings_of(self.chosen, name).iterrows():
-            of_setting = values.loc[values["candidate"] == setting["candidate"], "value"]
-            median = statistics.median(of_setting.dropna().tolist())
-            texts.append(f"{number(median)} at {setting['setting']}")
+            of_setting = values.loc[values["candidate"] == setting["candidate"], "value"].dropna()
+            texts.append(f"{number(statistics.median([*of_setting]))} at {setting['setting']}")
         return listed(texts)
 
-    def tied(self, name: str) -> str:
-        """Tuned settings that as many seeds solve as the chosen one, of all settings."""
-        settings = selection.settings_of(self.chosen, name)
-        return f"{settings['is_tied'].sum()} of {len(settings)}"
-
-    @property
-    def chosen_at_edge(self) -> str:
-        """Variants whose chosen setting is the smallest or largest value tried, of all variants."""
-        assert self.chosen.settings is not None
-        at_edge = self.chosen.settings.groupby("variant")["is_at_edge"].any()
-        return f"{at_edge.sum()} of {len(self.chosen.variants)}"
-
-    def setting(self, path: str, name: str | None = None) -> str:
-        """Value of a config key, the same in all runs, or in all runs of a variant."""
-        cases = self._cases() if name is None else self._cases(name)
+    def setting(self, path: str, *names: str) -> str:
+        """Value of a config key, the same in all runs of these variants; in all without names."""
+        cases = self._cases(*names)
         if path in ("seed", "data_seed"):
             return str(self._only(cases[path], path))
         configs = {id(config): config for config in cases["config"]}
         values = (str(paths.value_at(config, path)) for config in configs.values())
         return str(self._only(values, path))
 
-    def parameters(self, name: str) -> str:
-        """Parameters of a model."""
-        parameters = self._cases(name)["parameters"].dropna()
-        return f"{self._only(parameters, f'parameters of {name}'):,.0f}"
-
-    def longest_position(self, name: str) -> str:
-        """Largest position of training, which is also the longest distance of a causal model."""
-        positions = self._cases(name)["max_position"].dropna()
-        return f"{self._only(positions, f'the largest position of {name}'):g}"
-
-    def scale_ratio(self, name: str) -> str:
-        """Center of rms(embedding) / rms(token) before training."""
-        ratios = [ratios[0] for ratios in self._cases(name)["scale_ratio"] if ratios]
-        return number(cells.middle(ratios, self._show))
-
-    def strings(self, symbols: int, name: str) -> str:
-        """Number of strings over so many symbols, up to the longest length of training."""
-        return str(sum(symbols**n for n in range(1, self._row(name)["max_length"] + 1)))
+    def whole(self, column: str, name: str) -> str:
+        """Whole number in a column of the runs, such as parameters, the same for a variant."""
+        return f"{self._only(self._cases(name)[column].dropna(), f'{column} of {name}'):,.0f}"
 
     def point_of_training(self, step: int) -> str:
         """A step at which every variant has a point of its curve."""
@@ -209,18 +174,14 @@ class Numbers:
                 raise unknown(where, str(step), map(str, steps))
         return f"{step:,}"
 
-    def means_during_training(self, names: Sequence[str], length: int, step: int) -> str:
-        """Mean exact match over seeds at a step of training, of several variants in this order."""
+    def mean_during_training(self, name: str, length: int, step: int) -> str:
+        """Mean exact match over seeds at a step of training."""
         curves = self.study.measured_curves
         curves = curves[(curves["step"] == step) & (curves["length"] == length)]
-        texts = []
-        for name in names:
-            values = curves.loc[curves["run"].isin(self._cases(name)["run"]), "value"].tolist()
-            mean = statistics.mean(values)
-            if mean is None:
-                raise UserError(f"{self.chosen.name}: {name} has no point at step {step}.")
-            texts.append(number(mean))
-        return listed(texts)
+        mean = statistics.mean(curves.loc[curves["run"].isin(self._cases(name)["run"]), "value"])
+        if mean is None:
+            raise UserError(f"{self.chosen.name}: {name} has no point at step {step}.")
+        return number(mean)
 
     def difference(self, a: str, b: str, at: int | float | None = None) -> str:
         """Mean difference a - b of a contrast, its interval, and p if the seeds can decide it.
@@ -270,10 +231,18 @@ class Numbers:
     def _tables(self) -> list[formats.Table]:
         return tables.of(self.study)
 
-    @property
-    def table(self) -> str:
-        """First table of the study."""
-        return formats.markdown(self._tables[0])
+    def table(self, *lengths: int) -> str:
+        """First table of the study; of its lengths only these, if any are named."""
+        table = self._tables[0]
+        if lengths:
+            wanted = {self.length(length) for length in lengths}
+            others = {*map(str, self.chosen.lengths)} - wanted
+            names = [name.removeprefix("→") for name in table.header]
+            kept = [i for i, name in enumerate(names) if name not in others]
+            header = tuple(table.header[i] for i in kept)
+            rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+            table = dataclasses.replace(table, header=header, rows=rows)
+        return formats.markdown(table)
 
     def table_titled(self, title: str) -> str:
         """The table of the study with this title."""
@@ -281,16 +250,6 @@ class Numbers:
         if title not in by_title:
             raise unknown(self.chosen.name, title, by_title)
         return formats.markdown(by_title[title])
-
-    def table_at(self, *lengths: int) -> str:
-        """First table of the study, with these lengths only."""
-        table = self._tables[0]
-        names = [name.removeprefix("→") for name in table.header]
-        wanted = [self.length(length) for length in lengths]
-        kept = [i for i, name in enumerate(names) if name in wanted or not name.isdecimal()]
-        rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
-        header = tuple(table.header[i] for i in kept)
-        return formats.markdown(dataclasses.replace(table, header=header, rows=rows))
 
     @property
     def runs(self) -> str:
@@ -328,44 +287,6 @@ class Numbers:
         """Commit of all runs, seven digits."""
         finished = self.study.cases[self.study.cases["status"] == "finished"]
         return str(self._only(finished["commit"], "the commit"))[:7]
-
-    @property
-    def commits(self) -> str:
-        """Commits of all runs with their numbers of runs; lost ones are marked."""
-        return listed(commits.described(self.study.cases.drop_duplicates("run")["commit"]))
-
-    def shared_runs(self, *studies: "Numbers") -> str:
-        """Number of this study's runs that another study has with different exact match."""
-        return str(len(self._gaps(studies)))
-
-    def largest_gap(self, *studies: "Numbers") -> str:
-        """Upper bound, two digits, on how far exact match differs between copies of one run."""
-        return at_most(self._gaps(studies).max(), 2)
-
-    def _gaps(self, studies: Sequence["Numbers"]) -> "pd.Series[float]":
-        """Return the largest difference of each run that another study has with other numbers."""
-        parts = []
-        for other in studies:
-            both = _exact_match(self).to_frame("mine").join(_exact_match(other).rename("other"))
-            parts.append((both["mine"] - both["other"]).abs())
-        largest = pd.concat(parts).groupby("run_id").max()
-        return largest[largest > 0]
-
-
-def _exact_match(numbers: Numbers) -> "pd.Series[float]":
-    """Return the exact match of each run as trained, by run id, length and offset."""
-    tests = numbers.study.numbers.query("metric == 'exact_match' and split == 'test'")
-    tests = tests[tests["override"] == ""].astype({"run_id": str}).drop_duplicates(_POINT)
-    return tests.set_index(_POINT)["value"]
-
-
-_POINT = ["run_id", "length", "offset"]
-
-
-@functools.cache
-def of(root: Path, study: str) -> Numbers:
-    """Return the lookups in a published study below `root`."""
-    return Numbers(root / STUDIES / study)
 
 
 def _p(p: float | None) -> str:
