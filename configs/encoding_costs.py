@@ -6,6 +6,9 @@
 
 Contexts of 80 tokens, or of 512: 2 n + 2. Nothing is trained here; about a quarter of an hour each
 on two cores. The results are in results/published/encoding_costs.
+
+`configs/encoding_costs.py:options` has the options of the model in place of encodings: what each of
+them adds to the same model without it. The last one is the Pro block of FoX.
 """
 
 from pe_lab.runs import grid, plugins
@@ -27,13 +30,42 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "sinusoidal_2d": {"positions": "two_stream"},
 }
 
+# Options of the model. A variant has one of them, and the first has none.
+OPTIONS: dict[str, dict[str, object]] = {
+    "no option": {},
+    "convolution at A": {"convolution_sites": ("A",)},
+    "convolution at A, B, C and D": {"convolution_sites": ("A", "B", "C", "D")},
+    "token shift of keys and values": {"token_shift": "both"},
+    "output gate by head": {"output_gate": "head"},
+    "output gate by element": {"output_gate": "element"},
+    "learned sinks": {"learned_sinks": True},
+    "fox": {"encodings": (dict(name="fox"),)},
+    "fox, Pro": {
+        "encodings": (dict(name="fox"),),
+        "token_shift": "both",
+        "qk_norm": True,
+        "output_gate": "element",
+        "head_output_norm": True,
+    },
+}
 
-def get_config():
+
+def get_config(options=False):
     return suite.cost_config()
 
 
-def sweep():
+def sweep(options=False):
+    if options:
+        return grid.concat(*map(_with_option, OPTIONS))
     names = [name for name in plugins.names("encodings") if name not in EXCEPTIONS]
     names.sort(key=lambda name: name != "nope")  # the others are measured relative to the first
     encodings = [(dict(name=name, **ARGUMENTS.get(name, {})),) for name in names]
     return grid.product({"model.encodings": encodings})
+
+
+def _with_option(label):
+    """One run whose name is the label."""
+    values = {"learned_sinks": False, **OPTIONS[label]}
+    settings = {f"model.{name}": [grid.labelled("", value)] for name, value in values.items()}
+    settings["model.learned_sinks"] = [grid.labelled(label, values["learned_sinks"])]
+    return grid.product(settings)

@@ -5,6 +5,7 @@ import pytest
 from configs import encoding_costs
 from pe_lab.runs import config, plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.sweeps.study import expand
 from pe_lab.training.build import build_setup
 
 VARIANTS = [point["model.encodings"].value[0] for point in encoding_costs.sweep()]
@@ -21,6 +22,16 @@ def test_every_encoding_has_a_variant_or_a_reason():
     names = [run_of(encoding).model.encodings[0].name for encoding in VARIANTS]
     assert names[0] == "nope"
     assert sorted([*names, *encoding_costs.EXCEPTIONS]) == plugins.names("encodings")
+
+
+def test_every_option_is_one_run_and_the_first_has_none(tmp_path):
+    c = encoding_costs.get_config(options=True)
+    points = encoding_costs.sweep(options=True)
+    study = expand("encoding_costs_options", c.to_dict(), points, tmp_path)
+    names = [entry.labels["model.learned_sinks"] for entry in study.entries]
+    assert names == list(encoding_costs.OPTIONS)
+    assert len(study.runs) == len(names)
+    assert study.runs[0].model == config.from_dict(c.to_dict()).model
 
 
 @pytest.mark.slow

@@ -21,7 +21,10 @@ API = {
     "Model": ("model.transformer", "model.block", "model.stack", "model.decode"),
     "Tasks": ("tasks.base", "tasks.layouts", "tasks.attributes"),
     "Metrics": ("metrics.base",),
-    "Results": ("results.frame", "results.summary", "results.run_scores"),
+    "Results": (
+        *("results.frame", "results.study", "results.summary"),
+        *("results.run_scores", "results.prose"),
+    ),
     "Inspection": ("inspection.untrained", "inspection.measurements", "inspection.scorecard"),
     "Trained models": ("training.trained_runs", "inspection.trained.loaded_model"),
 }
