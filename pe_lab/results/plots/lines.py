@@ -64,25 +64,32 @@ def lines(
             center = centers[name].dropna()
         style = looks.get(name)
         if style is None:
-            # Matplotlib's id of a line is how the legend counts the gray ones.
-            look: dict[str, Any] = dict(color=GRAY, linewidth=0.7, alpha=0.6, zorder=1.5, gid=name)
-            axes.plot(center.index, center, **look)
+            _draw_gray(axes, center, name)
             continue
         if len(values) and (centers is not None or (dots and not bands.empty)):
             axes.plot(values[x], values[y], ".", markersize=3, color=style.color, alpha=0.5)
         if centers is None and bands.empty:
             _draw_runs(axes, values, x, y, style)
         elif centers is None:
-            look = dict(color=style.color, alpha=0.1, linewidth=0)
+            look: dict[str, Any] = dict(color=style.color, alpha=0.1, linewidth=0)
             axes.fill_between(bands.index, bands["low"], bands["high"], **look)
         face = "white" if name in hollow else style.color
         look = dict(marker=style.marker, markerfacecolor=face, label=label)
         axes.plot(center.index, center, color=style.color, ls=style.linestyle, zorder=3, **look)
-        marks = center[[(name, place) in hollow for place in center.index]]
-        if len(marks):
-            look = dict(marker=style.marker, markerfacecolor="white", linestyle="none")
-            axes.plot(marks.index, marks, color=style.color, zorder=4, **look)
+        _draw_hollow(axes, center[[(name, place) in hollow for place in center.index]], style)
     return axes
+
+
+def _draw_gray(axes: "Axes", center: "pd.Series[float]", name: str) -> None:
+    # Matplotlib's id of a line is how the legend counts the gray ones.
+    look: dict[str, Any] = dict(color=GRAY, linewidth=0.7, alpha=0.6, zorder=1.5, gid=name)
+    axes.plot(center.index, center, **look)
+
+
+def _draw_hollow(axes: "Axes", marks: "pd.Series[float]", style: Style) -> None:
+    if len(marks):
+        look: dict[str, Any] = dict(marker=style.marker, markerfacecolor="white", linestyle="none")
+        axes.plot(marks.index, marks, color=style.color, zorder=4, **look)
 
 
 def _draw_runs(axes: "Axes", values: pd.DataFrame, x: str, y: str, style: Style) -> None:
