@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from docs.build import commits, pages, tasks
-from pe_lab.results import frame, tables
+from pe_lab.results import frame, plots, tables
 from pe_lab.runs import config, records, study_files, validation
 from pe_lab.runs.run import from_record
 from pe_lab.sweeps import study, tuning
@@ -30,6 +30,23 @@ def test_tables_are_those_of_the_records(folder):
     assert (found.missing, (folder / "table.md").read_text()) == (0, tables.markdown(found))
     assert (folder / "table.csv").read_text() == tables.as_csv(found)
     assert (folder / "table.tex").read_text() == tables.latex(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", full_except(QUICK, PUBLISHED), ids=lambda p: p.name)
+def test_pictures_are_those_of_the_records(folder, tmp_path):
+    """The length is that of the task or, after `publish --relative`, of training."""
+    found = frame.read(folder)
+    committed = {file.name: file.read_bytes() for file in folder.glob("*.png")}
+    differing = []
+    for relative in (False, True):
+        target = tmp_path / str(relative)
+        target.mkdir()
+        plots.write(found, target, relative=relative)
+        drawn = {file.name: file.read_bytes() for file in target.glob("*.png")}
+        assert drawn.keys() <= committed.keys()
+        differing.append([name for name in drawn if drawn[name] != committed[name]])
+    assert [] in differing
 
 
 @pytest.mark.slow

@@ -26,13 +26,19 @@ def studies(root: Path) -> list[Study]:
 
 def lookups(root: Path) -> dict[str, Any]:
     outcomes_of = {study.name: (study, reproduction.outcomes(study)) for study in studies(root)}
-    verdicts = Counter(o.verdict for _, outcomes in outcomes_of.values() for o in outcomes)
+    every = [outcome for _, outcomes in outcomes_of.values() for outcome in outcomes]
+    verdicts = Counter(outcome.verdict for outcome in every)
     tested = tuple(outcomes_of)
     missing = [n for n in protocols.names(root) if not any(t.startswith(n) for t in tested)]
     return {
         "sections": "\n\n".join(_section(*each) for each in outcomes_of.values()),
         "num_claims": str(verdicts.total()),
-        "num_holding": str(verdicts["holds at the authors' size"] + verdicts["holds, scaled"]),
+        "num_authors_size": str(verdicts["holds at the authors' size"]),
+        "num_scaled": str(verdicts["holds, scaled"]),
+        "num_unsolved": str(sum(bool(o.reason) and not o.is_solved for o in every)),
+        "papers": " and ".join(
+            dict.fromkeys(s.spec.reproduction.paper for s, _ in outcomes_of.values())
+        ),
         "num_failing": str(verdicts["does not hold"]),
         "num_undecided": str(verdicts["undecided"]),
         "confidence": f"{statistics.CONFIDENCE:.0%}".replace("%", " %"),
@@ -57,23 +63,30 @@ def _section(study: Study, outcomes: Sequence[Outcome]) -> str:
     size = "the authors' size" if spec.is_authors_size else "a smaller size than the authors'"
     page = f"[{study.name}](../{STUDIES}/{study.name}/README.md)"
     heading = f"## {spec.paper}: {study.name}"
-    return f"{heading}\n\nTrained at {size}; {page} has all numbers.\n\n{_table(outcomes)}"
+    configs = study.cases["config"]
+    rates = sorted({config["train"]["learning_rate"] for config in configs})
+    at_rates = " and ".join(map(str, rates))
+    about = f"Trained at {size}, with learning rate {at_rates}; {page} has all numbers."
+    return f"{heading}\n\n{about}\n\n{_table(outcomes)}"
 
 
 def _row(outcome: Outcome) -> list[str]:
     claim, comparison = outcome.claim, outcome.comparison
     names, verdict, difference = f"a: {outcome.a}", f"**{outcome.verdict}**", formats.DASH
+    ours = _numbers(outcome.means)
+    if outcome.reason:
+        verdict += f": {outcome.reason}"
     if comparison is not None:
         names += f", b: {outcome.b}"
-        difference = formats.difference(comparison.difference, comparison.interval)
-        if comparison.reason:
-            verdict += f": {comparison.reason}"
+        difference = formats.difference(comparison.difference, outcome.interval)
+    else:
+        ours += formats.bracket(outcome.interval)
     return [
         f"{claim.text} ({names})",
         verdict,
         str(outcome.point).removeprefix("at "),
         _numbers(claim.figures),
-        _numbers(outcome.means),
+        ours,
         difference,
         " and ".join(map(str, outcome.solved)),
     ]

@@ -60,6 +60,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "front_table": _table(found, intervals=False),
         "table_with_intervals": _table(found, intervals=True),
         "regret_table": _regret_table(found.regrets),
+        "at_rate": functools.partial(_at_rate, found.runs),
         "at_rates": functools.partial(_at_rates, found.runs),
         "column": functools.partial(_column, found.by_name),
         "extrapolate": functools.partial(_extrapolate, found.by_name),
@@ -71,6 +72,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "num_tasks": str(len(config.TASKS)),
         "longest": str(max(config.MULTIPLES)),
         "num_rows": str(len(found.by_name)),
+        "num_other_rows": str(sum(not _is_plain(str(name)) for name in found.by_name.index)),
         "num_seeds": str(found.runs["seed"].nunique()),
         "rates": listed(found.runs[RATE].drop_duplicates()),
     }
@@ -123,13 +125,14 @@ def _of(runs: pd.DataFrame, name: str, rate: str) -> pd.DataFrame:
     return found
 
 
+def _at_rate(runs: pd.DataFrame, name: str, rate: str) -> str:
+    """Median exact match of an encoding at twice the length, at a learning rate."""
+    return formats.number(_of(runs, name, rate)[run_scores.at(2)].median())
+
+
 def _at_rates(runs: pd.DataFrame, name: str) -> str:
     """Median exact match of an encoding at twice the length, for each learning rate."""
-    texts = []
-    for rate in runs[RATE].drop_duplicates():
-        median = _of(runs, name, rate)[run_scores.at(2)].median()
-        texts.append(f"{formats.number(median)} at {rate}")
-    return listed(texts)
+    return listed(f"{_at_rate(runs, name, r)} at {r}" for r in runs[RATE].drop_duplicates())
 
 
 def _column(by_name: pd.DataFrame, name: str, column: str) -> str:

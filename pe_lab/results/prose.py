@@ -31,6 +31,8 @@ from pe_lab.runs import paths
 from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 from pe_lab.runs.errors import UserError, unknown
 
+_WHOLE = ("seed", "data_seed", "parameters", "max_position")
+
 
 @dataclasses.dataclass(frozen=True)
 class Prose:
@@ -139,30 +141,28 @@ class Prose:
         return selection.setting(self.chosen, name)
 
     def by_setting(self, name: str, length: int) -> str:
-        """Center of exact match for each tuned setting, over the seeds that all of them have."""
-        assert self.chosen.candidates is not None
+        """Median exact match at each tuned setting, over the seeds that all of them have."""
+        settings = selection.settings_of(self.chosen, name)["setting"]
+        return listed(f"{self.at_setting(name, text, length)} at {text}" for text in settings)
+
+    def at_setting(self, name: str, setting: str, length: int) -> str:
+        """Median exact match at a tuned setting, over the seeds that all settings have."""
         cases = self.chosen.candidates
-        cases = cases[cases["variant"] == name]
-        point = MetricPoint(length=length)
-        values = summary.values_at(self.chosen, cases, "exact_match", point)
-        texts = []
-        for _, setting in selection.settings_of(self.chosen, name).iterrows():
-            of_setting = values.loc[values["candidate"] == setting["candidate"], "value"].dropna()
-            texts.append(f"{number(statistics.median([*of_setting]))} at {setting['setting']}")
-        return listed(texts)
+        candidates = selection.settings_of(self.chosen, name).set_index("setting")["candidate"]
+        if cases is None or setting not in candidates:
+            raise unknown(f"{self.chosen.name}: {name}, settings:", setting, candidates.index)
+        cases = cases[cases["candidate"] == candidates[setting]]
+        values = summary.values_at(self.chosen, cases, "exact_match", MetricPoint(length=length))
+        return number(statistics.median([*values["value"].dropna()]))
 
     def setting(self, path: str, *names: str) -> str:
-        """Value of a config key, the same in all runs of these variants; in all without names."""
+        """Value of a config key or a column in _WHOLE, the same in these variants, or in all."""
         cases = self._cases(*names)
-        if path in ("seed", "data_seed"):
-            return str(self._only(cases[path], path))
+        if path in _WHOLE:
+            return f"{self._only(cases[path].dropna(), path):,.0f}"
         configs = {id(config): config for config in cases["config"]}
         values = (str(paths.value_at(config, path)) for config in configs.values())
         return str(self._only(values, path))
-
-    def whole(self, column: str, name: str) -> str:
-        """Whole number in a column of the runs, such as parameters, the same for a variant."""
-        return f"{self._only(self._cases(name)[column].dropna(), f'{column} of {name}'):,.0f}"
 
     def point_of_training(self, step: int) -> str:
         """A step at which every variant has a point of its curve."""

@@ -40,8 +40,10 @@ class Outcome:
       a, b: the variants; b is "" if the claim is about a alone.
       point: where the metric is read.
       means: our means of a and b, over the seeds that both have.
+      interval: of the mean of a - b, or of a if the claim is about a alone.
       comparison: of a and b; None if the claim is about a alone.
       solved: the number of seeds of a and of b that solve the training lengths.
+      is_solved: whether these are enough for a verdict.
     """
 
     claim: Claim
@@ -49,9 +51,22 @@ class Outcome:
     b: str
     point: MetricPoint
     means: tuple[float | None, ...]
+    interval: Interval | None
     comparison: Comparison | None
     solved: tuple[int, ...]
+    is_solved: bool
     verdict: Verdict
+
+    @property
+    def reason(self) -> str:
+        """Why the claim is undecided; "" if it is decided."""
+        if self.verdict != "undecided":
+            return ""
+        if self.comparison is not None and self.comparison.reason:
+            return self.comparison.reason
+        if not self.is_solved:
+            return f"fewer than {FEWEST_SEEDS} seeds solved the training lengths"
+        return "our numbers do not decide"
 
 
 def outcomes(study: Study) -> list[Outcome]:
@@ -112,17 +127,20 @@ def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
     solved = tuple(_solved(study, name) for name in (a, b))
     theirs = sign * (claim.figures[0] - claim.figures[1]) if claim.figures else None
     difference, interval = compared.difference, compared.interval
+    is_solved = _is_solved(study, (a, b), point, solved)
     result: Verdict = "undecided"
     # Variants that are not compared have no interval.
     if difference is not None and interval is not None:
         result = verdict(
             sign * difference,
             interval if sign > 0 else Interval(-interval.high, -interval.low, interval.kind),
-            is_solved=_is_solved(study, (a, b), point, solved),
+            is_solved=is_solved,
             is_authors_size=study.spec.reproduction.is_authors_size,
             theirs=theirs,
         )
-    return Outcome(claim, a, b, point, compared.means, compared, solved, result)
+    return Outcome(
+        claim, a, b, point, compared.means, interval, compared, solved, is_solved, result
+    )
 
 
 def _of_figure(study: Study, claim: Claim) -> Outcome:
@@ -135,7 +153,7 @@ def _of_figure(study: Study, claim: Claim) -> Outcome:
     if study.spec.reproduction.is_authors_size:
         result = verdict_on_figure(interval, claim.figures[0], is_solved=is_solved)
     mean = statistics.mean(values)
-    return Outcome(claim, claim.a, "", point, (mean,), None, solved, result)
+    return Outcome(claim, claim.a, "", point, (mean,), interval, None, solved, is_solved, result)
 
 
 def _solved(study: Study, name: str) -> int:

@@ -72,10 +72,10 @@ def test_counts_are_summed_over_variants(tmp_path):
 def test_a_whole_number_is_one_that_all_runs_of_a_variant_have(tmp_path):
     found = study(tmp_path, {"rope": [0.5, 0.6]})
     found.study.cases["parameters"] = [12345, 12345]
-    assert found.whole("parameters", "rope") == "12,345"
+    assert found.setting("parameters", "rope") == "12,345"
     found.study.cases["parameters"] = [12345, 1]
-    with pytest.raises(UserError, match="parameters of rope has 2 values, not one"):
-        Prose(found.study).whole("parameters", "rope")
+    with pytest.raises(UserError, match="parameters has 2 values, not one"):
+        Prose(found.study).setting("parameters", "rope")
 
 
 def test_a_setting_that_runs_do_not_share_is_an_error(tmp_path):
@@ -122,6 +122,9 @@ def test_tuned_settings_are_shown_on_the_seeds_that_all_of_them_have(tmp_path):
     assert found.chosen_setting("rope") == "0.001"
     assert found.center("rope", 8) == "0.40"
     assert found.by_setting("rope", 8) == "0.30 at 0.001 and 0.90 at 0.01"
+    assert found.at_setting("rope", "0.01", 8) == "0.90"
+    with pytest.raises(UserError, match=r"rope, settings: has no '0.1'"):
+        found.at_setting("rope", "0.1", 8)
 
 
 def test_a_table_may_have_some_of_the_lengths(tmp_path):

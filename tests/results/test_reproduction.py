@@ -80,7 +80,9 @@ def test_an_outcome_has_our_means_and_the_verdict(tmp_path):
 def test_at_the_authors_size_the_difference_counts_too(tmp_path, figures, verdict):
     spec = claims(claim(figures=figures), is_authors_size=True)
     found = study(tmp_path, {"rope": ROPE, "alibi": ALIBI}, **spec)
-    assert [outcome.verdict for outcome in reproduction.outcomes(found)] == [verdict]
+    (outcome,) = reproduction.outcomes(found)
+    assert outcome.verdict == verdict
+    assert outcome.reason == ("our numbers do not decide" if verdict == "undecided" else "")
 
 
 def test_a_claim_beyond_training_needs_five_solved_seeds_of_both(tmp_path):
@@ -90,7 +92,7 @@ def test_a_claim_beyond_training_needs_five_solved_seeds_of_both(tmp_path):
     found = study(tmp_path, {"rope": [0.9] * 6, "alibi": unsolved}, **spec)
     beyond, within = reproduction.outcomes(found)
     assert (beyond.verdict, beyond.solved) == ("undecided", (6, 0))
-    assert "did not solve" in beyond.comparison.reason
+    assert "did not solve" in beyond.reason
     assert len(within.comparison.pairs) == 6
 
 
@@ -99,6 +101,14 @@ def test_a_claim_about_one_variant_is_a_figure(tmp_path):
     (outcome,) = reproduction.outcomes(study(tmp_path, {"rope": ROPE, "alibi": ALIBI}, **spec))
     assert outcome.verdict == "holds at the authors' size"
     assert (outcome.comparison, outcome.means) == (None, pytest.approx((0.908,)))
+    assert outcome.interval.low < 0.908 < outcome.interval.high
+
+
+def test_an_undecided_figure_says_how_many_seeds_it_lacks(tmp_path):
+    rope = (ROPE, {"validation": {4: 0.3}})
+    spec = claims(claim(b="", figures=(0.95,)), is_authors_size=True)
+    (outcome,) = reproduction.outcomes(study(tmp_path, {"rope": rope, "alibi": ALIBI}, **spec))
+    assert outcome.reason == "fewer than 5 seeds solved the training lengths"
 
 
 @pytest.mark.parametrize(

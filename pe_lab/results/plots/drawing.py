@@ -66,6 +66,7 @@ def check_formats(names: Iterable[str]) -> None:
 _NOTEBOOK_BACKENDS = ("inline", "ipympl", "widget")
 _LABEL_WIDTH = 30  # characters of a line of the legend
 _MOST_TICKS = 9
+_LETTERS = 80  # of a tick label that fit below the axes of a figure, side by side
 
 
 def pyplot() -> "ModuleType":
@@ -171,20 +172,31 @@ def length_ticks(axes: "Axes", lengths: Sequence[int | float], unit: str = "") -
 
 
 def ticks_at(axes: "Axes", numbers: Iterable[int | float], unit: str = "") -> None:
-    """Set ticks at some of the numbers: the ends, and between them those that do not overlap."""
+    """Set ticks at some of the numbers: the ends, and between them those whose labels fit."""
     from matplotlib import ticker
 
-    ordered = np.array(sorted(set(numbers)), dtype=float)
-    places = axes.xaxis.get_transform().transform(ordered)
-    gap = (places[-1] - places[0]) / _MOST_TICKS
-    shown = [places[0]]
-    for place in places:
-        if place - shown[-1] >= gap and places[-1] - place >= gap:
-            shown.append(place)
-    is_shown = np.isin(places, [*shown, places[-1]])
-    axes.xaxis.set_major_locator(ticker.FixedLocator(ordered[is_shown].tolist()))
-    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}{unit}"))
+    ordered = sorted(set(numbers))
+    places = axes.xaxis.get_transform().transform(np.array(ordered, float))
+    widths = [len(_tick(number, unit)) + 2 for number in ordered]  # in letters, with a gap
+    grid = axes.get_gridspec()
+    letter = (places[-1] - places[0]) * (grid.ncols if grid else 1) / _LETTERS
+    least = (places[-1] - places[0]) / _MOST_TICKS
+
+    def fit(i: int, j: int) -> bool:
+        return bool(places[j] - places[i] >= max(least, letter * (widths[i] + widths[j]) / 2))
+
+    shown, last = [0], len(ordered) - 1
+    for index in range(1, last):
+        if fit(shown[-1], index) and fit(index, last):
+            shown.append(index)
+    kept = [ordered[index] for index in dict.fromkeys([*shown, last])]
+    axes.xaxis.set_major_locator(ticker.FixedLocator(kept))
+    axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _tick(float(value), unit)))
     axes.minorticks_off()
+
+
+def _tick(number: int | float, unit: str) -> str:
+    return f"{number:.4g}{unit}" if unit else f"{number:g}"
 
 
 def legend(figure: "Figure", more: "Sequence[Artist]" = ()) -> None:
