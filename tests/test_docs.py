@@ -101,7 +101,9 @@ def test_the_costs_are_of_the_config_and_of_one_clean_commit():
     half = len(measured) // 2
     assert measured[:half] == measured[half:]
     assert set(measured) <= labels
-    names = {label.partition("(")[0] for label in measured}
+    later = json.loads((COSTS / "later.json").read_text())
+    assert {figure["label"] for figure in later} <= labels
+    names = {figure["label"].partition("(")[0] for figure in figures + later}
     without_figures = set(plugins.names("encodings")) - names
     page = (COSTS / "README.md").read_text()
     (line,) = (line for line in page.splitlines() if line.startswith("- **Not measured**"))
@@ -112,7 +114,9 @@ def test_the_costs_are_of_the_config_and_of_one_clean_commit():
     ]
     figures += json.loads((COSTS / "targets.json").read_text())
     assert len({figure["provenance"]["commit"] for figure in figures}) == 1
-    assert not any(figure["provenance"]["dirty"] for figure in figures)
+    options = json.loads((COSTS / "options.json").read_text())
+    assert {figure["label"] for figure in options} == set(encoding_costs.OPTIONS)
+    assert not any(figure["provenance"]["dirty"] for figure in figures + later + options)
 
 
 def test_the_profiles_are_of_runs_of_the_costs():

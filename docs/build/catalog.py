@@ -116,9 +116,12 @@ def untrained(name: str) -> UntrainedEncoding:
 def step_times(root: Path) -> dict[str, str]:
     """Map each measured encoding to its step times over NoPE's, at 80 and at 512 tokens."""
     times: dict[str, str] = {}
-    for record in (costs.COSTS, costs.CLOSER_COSTS):  # the closer record replaces the other one
-        for name, figures in costs.figures(root / record).items():
-            times[name] = " / ".join(f"{figure['times_first']:.2f}" for figure in figures)
+    # The closer record replaces the first one.
+    for record in (costs.COSTS, costs.LATER_COSTS, costs.CLOSER_COSTS):
+        for label, figures in costs.figures(root / record).items():
+            times[label.partition("(")[0]] = " / ".join(
+                f"{figure['times_first']:.2f}" for figure in figures
+            )
     return times
 
 

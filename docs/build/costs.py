@@ -1,7 +1,6 @@
 """Lookups of results/published/encoding_costs/README.md and throughput/README.md."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,8 @@ from pe_lab.runs import plugins
 FOLDER = Path("results/published/encoding_costs")
 COSTS = FOLDER / "costs.json"
 CLOSER_COSTS = FOLDER / "targets.json"  # fewer encodings, more samples
+LATER_COSTS = FOLDER / "later.json"  # encodings that are newer than costs.json
+OPTION_COSTS = FOLDER / "options.json"
 THROUGHPUT = Path("results/published/throughput/throughput.json")
 TOKENS = (80, 512)  # the longest context of the two measurements of each encoding
 # Parts of a step by the beginning of a place's name. Records have the names of their commit.
@@ -42,15 +43,22 @@ def lookups(root: Path) -> dict[str, Any]:
     """Lookups of the page of costs."""
     every = figures(root / COSTS)
     closer = figures(root / CLOSER_COSTS)
+    later = figures(root / LATER_COSTS)
+    options = figures(root / OPTION_COSTS)
     profile = figures(root / FOLDER / "profile.json")
     return {
         "costs": cost_table(every),
         "closer_costs": cost_table(closer),
+        "later_costs": cost_table(later),
+        "option_costs": cost_table(options, "option"),
         "profiles": profile_table(profile),
         "load": loads(every),
         "closer_load": loads(closer),
+        "later_load": loads(later),
+        "option_load": loads(options),
+        "later_commits": [_commit(later), _commit(options)],
         "seconds": [f"{figure['seconds_per_step']:.3f}" for figure in every["nope"]],
-        "not_measured": ", ".join(not_measured(every)),
+        "not_measured": ", ".join(not_measured({**every, **later})),
         "megabytes": [f"{figure['temporary_bytes'] / 1e6:.0f}" for figure in every["nope"]],
         "ratio": lambda name, i: f"{closer[name][i]['times_first']:.2f}",
         "own_milliseconds": lambda name: f"{_by_place(profile[name][0])['own hooks']:.1f}",
@@ -71,38 +79,44 @@ def throughput_lookups(root: Path) -> dict[str, Any]:
 
 
 def figures(record: Path) -> Figures:
-    """Map each encoding to its two figures: 80 tokens and 512."""
-    by_name: Figures = {}
+    """Map the label of each encoding or option to its two figures: 80 tokens and 512."""
+    by_label: Figures = {}
     for figure in json.loads(record.read_text(encoding="utf-8")):
-        name = re.split(r"\W", figure["label"])[0]
-        by_name.setdefault(name, []).append(figure)
-    return by_name
+        by_label.setdefault(figure["label"], []).append(figure)
+    return by_label
 
 
-def not_measured(by_name: Figures) -> list[str]:
+def not_measured(by_label: Figures) -> list[str]:
     """Return the encodings without figures, as code."""
-    return [f"`{name}`" for name in plugins.names("encodings") if name not in by_name]
+    measured = {label.partition("(")[0] for label in by_label}
+    return [f"`{name}`" for name in plugins.names("encodings") if name not in measured]
 
 
-def loads(by_name: Figures) -> list[str]:
+def _commit(by_label: Figures) -> str:
+    (commit,) = {figure["provenance"]["commit"] for pair in by_label.values() for figure in pair}
+    return str(commit)[:7]
+
+
+def loads(by_label: Figures) -> list[str]:
     """Return the load of the machine before the first figure and before the last."""
-    pairs = list(by_name.values())
+    pairs = list(by_label.values())
     first, last = pairs[0][0], pairs[-1][-1]
     return [f"{figure['load_before']:.1f}" for figure in (first, last)]
 
 
-def cost_table(by_name: Figures) -> str:
-    """Return time and temporary memory over NoPE's of each encoding."""
-    rows = [["encoding"]]
+def cost_table(by_label: Figures, kind: str = "encoding") -> str:
+    """Return time and temporary memory over those of the first, such as NoPE."""
+    rows = [[kind]]
+    first_pair = next(iter(by_label.values()))
     rows[0] += [f"step, {tokens} tokens" for tokens in TOKENS]
     rows[0] += [f"temporaries, {tokens}" for tokens in TOKENS]
-    for pair in by_name.values():
-        row = [f"`{pair[0]['label']}`"]
+    for label, pair in by_label.items():
+        row = [f"`{label}`" if kind == "encoding" else label]
         for figure in pair:
             low, high = figure["times_first_quartiles"]
             row.append(f"{figure['times_first']:.2f} ({low:.2f}–{high:.2f})")
-        for figure, nope in zip(pair, by_name["nope"], strict=True):
-            row.append(f"{figure['temporary_bytes'] / nope['temporary_bytes']:.2f}")
+        for figure, first in zip(pair, first_pair, strict=True):
+            row.append(f"{figure['temporary_bytes'] / first['temporary_bytes']:.2f}")
         rows.append(row)
     return markdown.table(rows)
 
