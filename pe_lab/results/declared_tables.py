@@ -49,9 +49,9 @@ def column(metric: MetricSpec, study: Study) -> str:
         words += f" {summary.point_of(study, metric)}"
     elif metric.point.offset:
         words += f", {metric.point}"
-    shown = SHOWN[metric.show]
-    if shown and entry.style != "count":  # a count is no summary over seeds
-        words += f", {shown}"
+    summary_name = SHOWN[metric.show]
+    if summary_name and entry.style != "count":  # a count is no summary over seeds
+        words += f", {summary_name}"
     return words
 
 

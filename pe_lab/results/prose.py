@@ -238,9 +238,9 @@ class Prose:
             wanted = {self.length(length) for length in lengths}
             others = {*map(str, self.chosen.lengths)} - wanted
             names = [name.removeprefix("→") for name in table.header]
-            kept = [i for i, name in enumerate(names) if name not in others]
-            header = tuple(table.header[i] for i in kept)
-            rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+            columns = [i for i, name in enumerate(names) if name not in others]
+            header = tuple(table.header[i] for i in columns)
+            rows = tuple(tuple(row[i] for i in columns) for row in table.rows)
             table = dataclasses.replace(table, header=header, rows=rows)
         return formats.markdown(table)
 

@@ -72,14 +72,14 @@ class Outcome:
 def outcomes(study: Study) -> list[Outcome]:
     """Return the outcome of every claim of the spec, for each pair of variants that it names."""
     chosen = selection.choose(study)
-    found = []
+    of_claims = []
     for claim in chosen.spec.reproduction.claims:
         if claim.b:
             for a, b in compare.pairs(chosen, Contrast(claim.a, claim.b)):
-                found.append(_of_pair(chosen, claim, a, b))
+                of_claims.append(_of_pair(chosen, claim, a, b))
         else:
-            found.append(_of_figure(chosen, claim))
-    return found
+            of_claims.append(_of_figure(chosen, claim))
+    return of_claims
 
 
 def verdict(

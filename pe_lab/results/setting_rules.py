@@ -226,10 +226,10 @@ def regrets(runs: Runs, rules: Sequence[SettingRule], score: str, *, seed: int =
     def of(draws: Weights) -> Float[np.ndarray, "r d"]:
         # All rules see the same draws, so the intervals of differences are paired.
         reference = scores_of_draws(runs, best, score, draws).mean(axis=0)
-        each = [
+        of_rules = [
             reference - scores_of_draws(runs, rule, score, draws).mean(axis=0) for rule in rules
         ]
-        return np.array([*each, *(other - each[0] for other in each[1:])])
+        return np.array([*of_rules, *(other - of_rules[0] for other in of_rules[1:])])
 
     names = [rule.name for rule in rules]
     names += [f"{name} - {names[0]}" for name in names[1:]]

@@ -132,7 +132,7 @@ def cell(row: Mapping[str, Any], column: str) -> Cell:
 def rules(runs: pd.DataFrame) -> list[SettingRule]:
     """Return the rules that the test lengths between 1 and the scored one allow."""
     lowest_loss = setting_rules.lowest(LOSS, name="lowest mean loss")
-    found = [
+    chosen_by_score = [
         lowest_loss,
         setting_rules.solved_then(lowest_loss),
         setting_rules.lowest(LOSS, logarithm=True, name="lowest mean log loss"),
@@ -141,8 +141,8 @@ def rules(runs: pd.DataFrame) -> list[SettingRule]:
     for multiple in (1.125, 1.25, 1.5):
         if run_scores.at(multiple) in runs:
             name = f"highest exact match at {multiple:g}×"
-            found.append(setting_rules.highest(run_scores.at(multiple), name=name))
-    return [*found, setting_rules.middle_solved(), setting_rules.random_solved()]
+            chosen_by_score.append(setting_rules.highest(run_scores.at(multiple), name=name))
+    return [*chosen_by_score, setting_rules.middle_solved(), setting_rules.random_solved()]
 
 
 def regrets(runs: pd.DataFrame, setting: str, multiple: float) -> pd.DataFrame:

@@ -134,9 +134,9 @@ def summary(study: Study) -> Table:
         "0.99, smoothed to fall with length."
     )
     of_table = ["≥: also at the longest length measured; <: not at the shortest."]
-    shown = {metric.show for metric in measures}
+    names = {metric.show for metric in measures}
     of_table += [
-        notes.intervals(_seeds(study), show) for show in ("median", "iqm") if show in shown
+        notes.intervals(_seeds(study), show) for show in ("median", "iqm") if show in names
     ]
     header = ["variant", *(declared_tables.column(metric, study) for metric in measures)]
     return notes.table(f"Exact match {point}", caption, header, rows, of_table)

@@ -223,8 +223,8 @@ class Study:
         """Variants and test lengths at which training can draw some of the inputs."""
         rows = self.rows_of("overlap")
         cases = self.cases[self.cases["status"] == "finished"]
-        found = cases.merge(rows[rows["value"] > 0], on=["run", "evaluation"])
-        return set(zip(found["variant"], found["length"], strict=True))
+        overlaps = cases.merge(rows[rows["value"] > 0], on=["run", "evaluation"])
+        return set(zip(overlaps["variant"], overlaps["length"], strict=True))
 
     @cached_property
     def repeated_lengths(self) -> set[int]:

@@ -58,8 +58,8 @@ def _mean_square(values: Float[np.ndarray, "*n"], part: tuple[int, ...]) -> floa
     """Return the mean square of the effect of some axes."""
     effect = np.zeros_like(values)
     for k in range(len(part) + 1):
-        for kept in itertools.combinations(part, k):
-            others = tuple(axis for axis in range(values.ndim) if axis not in kept)
+        for axes in itertools.combinations(part, k):
+            others = tuple(axis for axis in range(values.ndim) if axis not in axes)
             effect += (-1) ** (len(part) - k) * values.mean(axis=others, keepdims=True)
     degrees = np.prod([values.shape[axis] - 1 for axis in part])
     return float((effect**2).sum() / degrees)

@@ -185,12 +185,12 @@ def ticks_at(axes: "Axes", numbers: Iterable[int | float], unit: str = "") -> No
     def fit(i: int, j: int) -> bool:
         return bool(places[j] - places[i] >= max(least, letter * (widths[i] + widths[j]) / 2))
 
-    shown, last = [0], len(ordered) - 1
+    indices, last = [0], len(ordered) - 1
     for index in range(1, last):
-        if fit(shown[-1], index) and fit(index, last):
-            shown.append(index)
-    kept = [ordered[index] for index in dict.fromkeys([*shown, last])]
-    axes.xaxis.set_major_locator(ticker.FixedLocator(kept))
+        if fit(indices[-1], index) and fit(index, last):
+            indices.append(index)
+    ticks = [ordered[index] for index in dict.fromkeys([*indices, last])]
+    axes.xaxis.set_major_locator(ticker.FixedLocator(ticks))
     axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _tick(float(value), unit)))
     axes.minorticks_off()
 

@@ -113,20 +113,20 @@ def _figure(
     """
     measured = set(values["variant"])
     # A variant without a finished run has no values.
-    shown = {title: [n for n in names if n in measured] for title, names in data.panels.items()}
-    shown = {title: names for title, names in shown.items() if names}
+    panels = {title: [n for n in names if n in measured] for title, names in data.panels.items()}
+    panels = {title: names for title, names in panels.items() if names}
     labels, keys = data.labels, data.keys
-    if len(shown) == 1:
-        (names,) = shown.values()
+    if len(panels) == 1:
+        (names,) = panels.values()
         # A legend for several tasks has each name once, and counts differ by task.
         labels = {keys[name]: _counted(data, name) for name in names}
         by_override = _by_override(data, names)
         if len(by_override) > 1:
-            shown = by_override
+            panels = by_override
             keys = {name: _as_trained(data, name) for name in names}
     values = values.assign(key=values["variant"].map(keys))
-    figure, grid = drawing.grid(len(shown), columns=2, height=1.9 if len(shown) > 1 else 2.9)
-    for axes, (title, names) in zip(grid, shown.items(), strict=True):
+    figure, grid = drawing.grid(len(panels), columns=2, height=1.9 if len(panels) > 1 else 2.9)
+    for axes, (title, names) in zip(grid, panels.items(), strict=True):
         axes.set_title(textwrap.fill(title, 32))
         unsolved = [n for n in names if data.study.by_name[n]["is_unsolved"]]
         lines(
@@ -140,7 +140,7 @@ def _figure(
             dots=dots,
             axes=axes,
         )
-    return figure, list(zip(grid, shown.values(), strict=True))
+    return figure, list(zip(grid, panels.values(), strict=True))
 
 
 def _by_override(data: Plotted, names: Sequence[str]) -> dict[str, list[str]]:

@@ -236,12 +236,12 @@ def _maps(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figu
         else:
             heads = [_words(spec.columns, column) for column in part.columns]
             names = [_words(spec.rows, row) for row in part.rows]
-        shown = [[_shown(spec, part, row, c) for c in part.columns] for row in part.rows]
+        cells = [[_shown(spec, part, row, c) for c in part.columns] for row in part.rows]
         numbers = [[_center(spec, part, row, c) for c in part.columns] for row in part.rows]
         heat_map(
-            pd.DataFrame(numbers, names, heads), texts=pd.DataFrame(shown, names, heads), axes=axes
+            pd.DataFrame(numbers, names, heads), texts=pd.DataFrame(cells, names, heads), axes=axes
         )
-        texts += [*itertools.chain(*shown), *heads]
+        texts += [*itertools.chain(*cells), *heads]
         if is_grid:
             axes.set_xlabel(_axis_names(spec.columns))
             if index % columns == 0 or not has_same_rows:
