@@ -116,7 +116,7 @@ def untrained(name: str) -> UntrainedEncoding:
 def step_times(root: Path) -> dict[str, str]:
     """Map each measured encoding to its step times over NoPE's, at 80 and at 512 tokens."""
     times: dict[str, str] = {}
-    # The closer record replaces the first one.
+    # The closer record replaces figures of the other ones.
     for record in (costs.COSTS, costs.LATER_COSTS, costs.CLOSER_COSTS):
         for label, figures in costs.figures(root / record).items():
             times[label.partition("(")[0]] = " / ".join(

@@ -1,3 +1,5 @@
+"""The numbers of a study as text."""
+
 import pytest
 
 from pe_lab.results import frame, tables
@@ -111,6 +113,28 @@ def test_a_difference_is_read_at_the_length_that_a_page_names(tmp_path):
     assert found.contrasts == "2"
     with pytest.raises(UserError, match="no contrast of rope against alibi"):
         found.difference("rope", "alibi", 3)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "counts", "difference"),
+    [
+        (2, "2/2 against 0/2", "+0.95"),
+        (5, "5/5 against 0/5 (p = 0.002)", "+0.95 [+0.95, +0.95]"),
+        (6, "6/6 against 0/6 (p < 0.001)", "+0.95 [+0.95, +0.95] (p = 0.031)"),
+    ],
+)
+def test_counts_and_differences_carry_the_p_of_their_own_test(tmp_path, seeds, counts, difference):
+    """Barnard's and the sign-flip test: with five pairs, the second one cannot reach 0.05."""
+    runs = {"rope": [0.95] * seeds, "alibi": [0.0] * seeds}
+    found = study(tmp_path, runs, contrasts=[["rope", "alibi"]])
+    assert found.counts("rope", "alibi") == counts
+    assert found.difference("rope", "alibi") == difference
+
+
+def test_shares_carry_wilsons_interval(tmp_path):
+    """Of 2 of 3, by its formula: 0.21 to 0.94."""
+    found = study(tmp_path, {"rope": [0.95, 0.95, 0.0]})
+    assert found.share("rope") == "2 of 3 [0.21, 0.94]"
 
 
 def test_tuned_settings_are_shown_on_the_seeds_that_all_of_them_have(tmp_path):
