@@ -25,6 +25,7 @@ from docs.build import (
     protocols,
     published,
     reproductions,
+    saturation,
     shared_runs,
     statistics,
     story_gradients,
@@ -51,7 +52,11 @@ Lookups = Mapping[str, Any]
 LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "README.md": lambda root: {**suite_grid.lookups(root), **reproductions.lookups(root)},
     "docs/encodings.md": encodings.lookups,
-    "docs/findings.md": lambda root: {**noise.lookups(root), "grid": suite_grid.lookups(root)},
+    "docs/findings.md": lambda root: {
+        **noise.lookups(root),
+        "grid": suite_grid.lookups(root),
+        "saturation": saturation.lookups(root),
+    },
     "docs/guide.md": guide.lookups,
     "docs/performance.md": performance.lookups,
     "docs/protocols.md": protocols.lookups,
@@ -74,6 +79,7 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
         reproductions.of_study, "lm_extrapolation_scaled"
     ),
     "results/published/noise/README.md": noise.lookups,
+    "results/published/saturation/README.md": saturation.lookups,
     "results/published/story_gradients/README.md": story_gradients.lookups,
     "results/published/story_recurrent/README.md": story_recurrent.lookups,
     "results/published/suite/README.md": lambda root: {

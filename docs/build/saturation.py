@@ -3,8 +3,11 @@
 configs/saturation.py declares both numbers and their correlation.
 """
 
+import functools
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +15,77 @@ import pandas as pd
 from jaxtyping import Float
 from scipy import stats
 
+from docs.build import markdown
+from docs.build.published import STUDIES
 from pe_lab.inspection import exposure, rotation_angles
 from pe_lab.inspection.untrained import UntrainedEncoding
-from pe_lab.results import setting_rules
+from pe_lab.results import formats, frame, run_scores, setting_rules, statistics
 from pe_lab.results.run_scores import AREA
+
+config = importlib.import_module("configs.saturation")
+FOLDER = STUDIES / "saturation"
+RATE = "train.learning_rate"
+TRAINED, TESTED = 34, 66  # tokens of a string of 16 symbols, and of one of 32, with its copy
+
+
+def lookups(root: Path) -> dict[str, Any]:
+    runs = _runs(root)
+    shares, areas = untrained_shares(), _areas(runs)
+    ordered = areas.sort_values(ascending=False, kind="stable")
+    rows = [[f"`{name}`", *_texts(shares[name], area)] for name, area in ordered.items()]
+    found = correlation(runs, shares, RATE)
+    within = {
+        family: correlation(runs[runs["name"].isin(part)], part, RATE)
+        for family, part in _by_family(shares).items()
+    }
+    return {
+        "shares_table": markdown.table([["encoding", "untrained share", "area"], *rows]),
+        "share": lambda name: formats.number(shares[name]),
+        "area": lambda name: formats.number(areas[name]),
+        "correlation": found.text,
+        "correlation_within": lambda family: within[family].text,
+    }
+
+
+@functools.cache
+def _runs(root: Path) -> pd.DataFrame:
+    """One row for each run, with the label of its encoding as "name"."""
+    runs = run_scores.of(frame.read(root / FOLDER).numbers)
+    return runs.assign(name=runs["model.encodings"].astype(str))
+
+
+def _areas(runs: pd.DataFrame) -> pd.Series:
+    """Return the mean area over the rates and seeds that solve the task, by encoding."""
+    return runs[runs["solved"] == 1].groupby("name", sort=False)[AREA].mean()
+
+
+@functools.cache
+def untrained_shares() -> dict[str, float]:
+    """The share of untrained logits at twice the training length, by encoding."""
+    model = config.get_config().model
+    specs = {
+        point["model.encodings"].label: point["model.encodings"].value[0]
+        for point in config.sweep()
+    }
+    return {
+        name: untrained_share(
+            spec, width=model.width, num_heads=model.num_heads, trained=TRAINED, tested=TESTED
+        )
+        for name, spec in specs.items()
+    }
+
+
+def _by_family(shares: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """Return the encodings of each family of which some have untrained logits."""
+    families = ("shaw", "t5_bias", "rope")
+    return {
+        family: {name: share for name, share in shares.items() if name.startswith(family)}
+        for family in families
+    }
+
+
+def _texts(*numbers: float) -> list[str]:
+    return [formats.number(number) for number in numbers]
 
 
 def untrained_share(
@@ -29,7 +99,9 @@ def untrained_share(
     Args:
       trained, tested: tokens of the longest example; tested is at most twice trained.
     """
-    encoding = UntrainedEncoding(spec, length=trained, width=width, num_heads=num_heads)
+    # Layers that share a table read the same rows of it.
+    of_layer = {key: value for key, value in spec.items() if key != "share"}
+    encoding = UntrainedEncoding(of_layer, length=trained, width=width, num_heads=num_heads)
     angles = rotation_angles.frequencies(encoding)
     if angles is None:
         is_untrained = exposure.untrained_rows(encoding)
@@ -48,6 +120,12 @@ class Correlation:
     value: float
     low: float
     high: float
+
+    @property
+    def text(self) -> str:
+        return formats.difference(
+            self.value, statistics.Interval(self.low, self.high, "percentile")
+        )
 
 
 def correlation(runs: pd.DataFrame, shares: Mapping[str, float], setting: str) -> Correlation:
