@@ -50,11 +50,16 @@ Lookups = Mapping[str, Any]
 
 # The lookups of single pages. Every page can look up published studies as well.
 LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
-    "README.md": lambda root: {**suite_grid.lookups(root), **reproductions.lookups(root)},
+    "README.md": lambda root: {
+        **suite_grid.lookups(root),
+        **reproductions.lookups(root),
+        "repeated": suite_grid.lookups(root, suite_grid.REPEATED),
+    },
     "docs/encodings.md": encodings.lookups,
     "docs/findings.md": lambda root: {
         **noise.lookups(root),
         "grid": suite_grid.lookups(root),
+        "repeated": suite_grid.lookups(root, suite_grid.REPEATED),
         "saturation": saturation.lookups(root),
     },
     "docs/guide.md": guide.lookups,
@@ -86,6 +91,10 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
         "rows": suite.page_of_study(root / suite_rows.PUBLISHED, [root / costs.COSTS])
     },
     "results/published/suite_grid_copying/README.md": suite_grid.lookups,
+    "results/published/suite_grid_repeated/README.md": lambda root: {
+        **suite_grid.lookups(root, suite_grid.REPEATED),
+        "copying": suite_grid.lookups(root),
+    },
     "results/published/throughput/README.md": costs.throughput_lookups,
 }
 

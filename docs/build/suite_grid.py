@@ -1,6 +1,7 @@
 """Lookups and picture of the suite's second protocol: numbers over all learning rates."""
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from pe_lab.results.study import Study
 from pe_lab.studies import suite_grid as config
 
 FOLDER = Path("results/published/suite_grid_copying")
-PICTURE = FOLDER / "each_learning_rate.png"
+REPEATED = Path("results/published/suite_grid_repeated")
+PICTURE = "each_learning_rate.png"
 FRONT_PICTURE = FOLDER / "front_page.png"
 RATE = "train.learning_rate"
 # Of the front page: a rotation, and five biases and distances that extend at some rates.
@@ -45,17 +47,18 @@ class Grid:
 
 
 @functools.cache
-def grid(root: Path) -> Grid:
-    study = frame.read(root / FOLDER)
+def grid(folder: Path) -> Grid:
+    study = frame.read(folder)
     runs = setting_tables.full_grid(study)
     table = setting_tables.by_variant(study.spec, runs)
     regrets = setting_tables.regrets(runs, RATE, setting_tables.multiple_of(study.spec))
     return Grid(study, runs, table.set_index("name"), regrets.set_index("rule"))
 
 
-def lookups(root: Path) -> dict[str, Any]:
-    found = grid(root)
+def lookups(root: Path, folder: Path = FOLDER) -> dict[str, Any]:
+    found = grid(root / folder)
     planned = config.sweep()
+    num_published = sum(len(grid(root / part).runs) for part in (FOLDER, REPEATED))
     return {
         "front_table": _table(found, intervals=False),
         "table_with_intervals": _table(found, intervals=True),
@@ -69,6 +72,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "solved_above_lowest": _solved_above_lowest(found.runs),
         "num_front": str(len(FRONT)),
         "num_planned": f"{len(planned):,}",
+        "num_published": str(num_published),
         "num_tasks": str(len(config.TASKS)),
         "longest": str(max(config.MULTIPLES)),
         "num_rows": str(len(found.by_name)),
@@ -121,7 +125,7 @@ def _regret(regrets: pd.DataFrame, rule: str) -> str:
 
 def _of(runs: pd.DataFrame, name: str, rate: str) -> pd.DataFrame:
     found = runs[(runs["name"] == name) & (runs[RATE] == rate)]
-    assert len(found), f"suite_grid_copying has no {name} at {rate}"
+    assert len(found), f"suite_grid has no {name} at {rate}"
     return found
 
 
@@ -162,22 +166,28 @@ def _solved_above_lowest(runs: pd.DataFrame) -> str:
 
 def draw(root: Path) -> None:
     """Draw exact match at twice the length against the rate: six encodings, and all of them."""
+    grid.cache_clear()
+    _draw(grid(root / FOLDER), root / FRONT_PICTURE, FRONT)
+    for folder in (FOLDER, REPEATED):
+        found = grid(root / folder)
+        _draw(found, root / folder / PICTURE, [str(name) for name in found.by_name.index])
+
+
+def _draw(found: Grid, file: Path, names: Sequence[str]) -> None:
+    """One panel for each encoding; a ring marks the rate with the lowest mean loss."""
     from pe_lab.results.plots import drawing
     from pe_lab.results.plots.setting_dots import setting_dots
 
-    grid.cache_clear()
-    found = grid(root)
     losses = found.runs.groupby(["name", RATE], sort=False)[run_scores.LOSS].mean()
-    chosen = {str(name): losses[name].idxmin() for name in found.by_name.index}
     rates = list(found.runs[RATE].unique())
-    for file, names in ((FRONT_PICTURE, FRONT), (PICTURE, tuple(found.by_name.index))):
-        complete = [name for name in names if name in found.by_name.index]
-        with drawing.settings():
-            figure, panels = drawing.grid(len(complete), columns=3, height=1.55, sharex=True)
-            for axes, name in zip(panels, complete, strict=True):
-                runs = found.runs[found.runs["name"] == name]
-                setting_dots(runs, x=RATE, y="2x", order=rates, chosen=chosen[name], axes=axes)
-                axes.set_title(name)
-            figure.supxlabel("learning rate", fontsize="medium")
-            figure.supylabel("exact match at twice the training length", fontsize="medium")
-            drawing.save(figure, [root / file], few_colors=True)
+    complete = [name for name in names if name in found.by_name.index]
+    with drawing.settings():
+        figure, panels = drawing.grid(len(complete), columns=3, height=1.55, sharex=True)
+        for axes, name in zip(panels, complete, strict=True):
+            runs = found.runs[found.runs["name"] == name]
+            chosen = losses[name].idxmin()
+            setting_dots(runs, x=RATE, y="2x", order=rates, chosen=chosen, axes=axes)
+            axes.set_title(name)
+        figure.supxlabel("learning rate", fontsize="medium")
+        figure.supylabel("exact match at twice the training length", fontsize="medium")
+        drawing.save(figure, [file], few_colors=True)
