@@ -30,8 +30,11 @@ from pe_lab.runs.errors import UserError, unknown
 ROOT = Path(pe_lab.__file__).parents[1]
 FAMILIES = {"encoding": "encodings", "scheme": "positions"}
 LAWS = {
-    "encoding": ROOT / "tests" / "encodings" / "laws.py",
-    "scheme": ROOT / "tests" / "positions" / "test_laws.py",
+    "encoding": tuple(
+        ROOT / "tests" / "encodings" / f"laws_of_{subject}.py"
+        for subject in ("positions", "visible_tokens", "computation")
+    ),
+    "scheme": (ROOT / "tests" / "positions" / "test_laws.py",),
 }
 _PACKAGES = ("beartype", "pytest")  # what the laws need, and studies do not
 _NO_TESTS = 5  # the exit status of pytest without a test
@@ -55,7 +58,7 @@ def run(options: Options) -> int:
     if len(specs) != 1:
         raise UserError(f"pe-lab laws checks one {family} at a time, got {options.member!r}.")
     (spec,) = specs
-    if not LAWS[family].exists():
+    if not all(file.exists() for file in LAWS[family]):
         raise UserError(
             "The laws are tests of pe_lab, which an installation does not have. Use a checkout."
         )
@@ -84,10 +87,11 @@ def _check_packages() -> None:
 
 
 def law_names(family: str) -> list[str]:
-    """Return the names of a family's laws, from the file that defines them as functions."""
+    """Return the names of a family's laws, from the files that define them as functions."""
     functions = [
         node
-        for node in ast.parse(LAWS[family].read_text(encoding="utf-8")).body
+        for file in LAWS[family]
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef)
     ]
     if family == "encoding":
@@ -108,7 +112,8 @@ def _of_encodings(spec: dict[str, Any], options: Options) -> list[str]:
 
 def _of_schemes(options: Options) -> list[str]:
     """The laws of schemes are pytest tests, whose names state the laws."""
-    tests = str(LAWS["scheme"])
+    (file,) = LAWS["scheme"]
+    tests = str(file)
     if options.law:
         tests += f"::{options.law}"
     command = [sys.executable, "-m", "pytest", tests]

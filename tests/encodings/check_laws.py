@@ -25,7 +25,7 @@ import numpy as np
 from pe_lab.runs.errors import UserError, one_line
 from tests import models
 from tests.encodings import laws
-from tests.encodings.laws import LENGTH, Subject
+from tests.encodings.subjects import LENGTH, Subject
 from tests.models import ARCHITECTURES, DifferenceError
 
 ONE_LAYER = (("num_layers", 1),)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from flax import nnx
 
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.axial_rope import AxialRoPE
@@ -20,6 +21,7 @@ from pe_lab.runs.errors import UserError
 from tests import models
 from tests.encodings import codes, laws
 from tests.encodings.codes import attend
+from tests.encodings.subjects import Subject
 from tests.marks import full_except
 
 CHAIN = (
@@ -41,7 +43,7 @@ QUICK_LAWS = ("padding_does_not_reach_valid_tokens", "cpu_kernels_equal_the_refe
 
 @functools.cache
 def composition():
-    return laws.Subject(CHAIN)
+    return Subject(CHAIN)
 
 
 @pytest.mark.slow
@@ -185,10 +187,9 @@ def test_a_concatenated_code_is_projected_back():
 
 def test_a_learned_scale_is_the_only_parameter_it_adds():
     assert [
-        p.shape
-        for p in jax.tree.leaves(laws.nnx.state(sinusoidal(learn_scale=True), laws.nnx.Param))
+        p.shape for p in jax.tree.leaves(nnx.state(sinusoidal(learn_scale=True), nnx.Param))
     ] == [()]
-    assert jax.tree.leaves(laws.nnx.state(sinusoidal(), laws.nnx.Param)) == []
+    assert jax.tree.leaves(nnx.state(sinusoidal(), nnx.Param)) == []
 
 
 def test_on_an_axis_tokens_have_the_positions_of_that_axis():

@@ -15,6 +15,7 @@ from pe_lab.encodings.t5_bias import T5Bias
 from tests import reference
 from tests.encodings import codes, laws
 from tests.encodings.codes import attend
+from tests.encodings.subjects import Subject
 from tests.marks import full
 
 ARGUMENTS = {"inner": {"name": "alibi"}}
@@ -202,7 +203,7 @@ def test_it_is_what_its_inner_encoding_is():
 
 
 def test_each_layer_has_a_network_and_a_bias_of_its_own():
-    model = laws.Subject(laws.spec("dape", inner={"name": "t5_bias"})).build()
+    model = Subject(laws.spec("dape", inner={"name": "t5_bias"})).build()
     assert [[site.index for site in sites] for sites in model.decoder.layer_sites] == [[0], [1]]
     first, second = model.attention_encodings
     assert np.abs(first.into.kernel[...] - second.into.kernel[...]).max() > 0.01

@@ -6,6 +6,7 @@ import pytest
 from pe_lab.encodings.deberta import DeBERTa
 from tests import models, reference
 from tests.encodings import codes, laws
+from tests.encodings.subjects import Subject
 from tests.marks import full
 
 SENSITIVE = {"max_distance": (512, 5), "buckets": (None, 8), "terms": (("c2p", "p2c"), ("c2p",))}
@@ -175,7 +176,7 @@ def test_distances_beyond_the_table_share_the_last_row():
 
 @pytest.mark.slow
 def test_each_layer_has_a_table_of_its_own():
-    model = laws.Subject(laws.spec("deberta")).build()
+    model = Subject(laws.spec("deberta")).build()
     assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
     assert (
         np.abs(

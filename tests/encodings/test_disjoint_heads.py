@@ -12,6 +12,7 @@ from pe_lab.kernels import REFERENCE, choose
 from pe_lab.model import attention
 from pe_lab.model.terms import LayerEncoding, attention_terms
 from tests.encodings import laws
+from tests.encodings.subjects import Subject
 from tests.encodings.test_properties import HEADS, LENGTH, NAMES, SLOTS, built, inputs
 from tests.marks import full
 from tests.models import assert_close
@@ -86,4 +87,4 @@ def test_an_encoding_sees_heads_of_two_widths_each_at_its_own():
 @pytest.mark.parametrize("other", ["xpos", "transformer_xl", "pope"])
 def test_a_model_with_a_widened_head_obeys_the_laws(other, law):
     specs = (laws.spec("pope", heads=(0,)), laws.spec(other, heads=(1,)))
-    laws.LAWS[law](laws.Subject(specs))
+    laws.LAWS[law](Subject(specs))

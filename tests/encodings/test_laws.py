@@ -15,6 +15,7 @@ import pytest
 from pe_lab.runs import plugins
 from tests import choices
 from tests.encodings import codes, laws
+from tests.encodings.subjects import Subject
 from tests.marks import full_except
 
 # Members that run all laws in the quick suite: an input encoding, a rotation, a form of attention
@@ -55,11 +56,11 @@ ONE_LAYER = (("num_layers", 1),)
 
 
 @functools.cache
-def subject(name: str, architecture: str = "decoder") -> laws.Subject:
+def subject(name: str, architecture: str = "decoder") -> Subject:
     """One compilation of a member and architecture for most laws. One layer suffices, unless the
     member's test file has NEEDS_TWO_LAYERS."""
     is_deep = getattr(laws.own_tests(name), "NEEDS_TWO_LAYERS", False)
-    return laws.Subject(laws.spec(name), architecture, () if is_deep else ONE_LAYER)
+    return Subject(laws.spec(name), architecture, () if is_deep else ONE_LAYER)
 
 
 def cases(architecture: str) -> list[Any]:
@@ -109,7 +110,7 @@ def test_packed_examples_with_a_sink_token_are_separate_unless_a_run_refuses_the
 
     Encodings with such a sum declare reads_between, and training/checks.py refuses them.
     """
-    with_sink = laws.Subject(laws.spec(name), changes=(*ONE_LAYER, ("sink_token", True)))
+    with_sink = Subject(laws.spec(name), changes=(*ONE_LAYER, ("sink_token", True)))
     law = laws.LAWS["packed_segments_equal_separate_ones"]
     if with_sink.requirements.reads_between:
         with pytest.raises(AssertionError, match=r"^differ by"):
@@ -159,7 +160,7 @@ def assert_matters(name, argument, one, other):
 def logits_far_apart(plugin: plugins.Plugin) -> np.ndarray:
     """Logits at positions with gaps, and with axes that differ where there are several."""
     apart = jnp.asarray([0, 1, 3, 9, 20, 40, 63])[None, None]
-    subject = laws.Subject(plugin.to_dict(), changes=ONE_LAYER)
+    subject = Subject(plugin.to_dict(), changes=ONE_LAYER)
     axes = subject.requirements.num_axes
     if axes > 1:
         apart = jnp.stack([apart // (axis + 1) for axis in range(axes)], axis=-1)

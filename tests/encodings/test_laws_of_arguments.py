@@ -12,6 +12,7 @@ import pytest
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 from tests.encodings import laws
+from tests.encodings.subjects import Subject
 from tests.models import ARCHITECTURES
 
 
@@ -34,7 +35,7 @@ def arguments() -> list[tuple[str, tuple[tuple[str, Any], ...]]]:
 def test_every_law_holds_for_every_argument(name, arguments, architecture):
     if name not in laws.names(architecture):
         pytest.skip(f"{name} is not defined there")
-    one = laws.Subject(laws.spec(name, **dict(arguments)), architecture)
+    one = Subject(laws.spec(name, **dict(arguments)), architecture)
     try:
         needs = one.requirements
     except UserError as e:

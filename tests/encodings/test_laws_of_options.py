@@ -10,6 +10,7 @@ import pytest
 
 from pe_lab.runs import plugins
 from tests.encodings import laws
+from tests.encodings.subjects import Subject
 from tests.options import OPTIONS
 
 LAWS = (
@@ -22,7 +23,7 @@ LAWS = (
 
 
 @functools.cache
-def subject(name: str) -> laws.Subject:
+def subject(name: str) -> Subject:
     """The member in a model of one layer with all options that it allows."""
     fields: dict[str, Any] = {"num_layers": 1, "activation": "swiglu", "qk_norm": True}
     for option in OPTIONS.values():
@@ -30,7 +31,7 @@ def subject(name: str) -> laws.Subject:
     cls: Any = plugins.find("encodings", name)
     if "normalize" in cls.requirements.replaces:
         fields["learned_sinks"] = False  # test_gates.py tests that the model refuses them
-    return laws.Subject(laws.spec(name), "decoder", tuple(fields.items()))
+    return Subject(laws.spec(name), "decoder", tuple(fields.items()))
 
 
 @pytest.mark.full

@@ -5,6 +5,7 @@ import pytest
 from pe_lab.encodings.mixed_rope import MixedRoPE
 from tests import models, reference
 from tests.encodings import codes, laws
+from tests.encodings.subjects import Subject
 
 SENSITIVE = {"base": (10.0, 100.0)}
 UNEVEN = [[0, 0], [1, 7], [3, 2], [20, 63], [9, 40]]
@@ -86,7 +87,7 @@ def test_a_step_across_a_pair_s_direction_is_not_seen_by_it():
 
 
 def test_each_layer_and_head_has_frequencies_of_its_own():
-    model = laws.Subject(laws.spec("mixed_rope")).build()
+    model = Subject(laws.spec("mixed_rope")).build()
     assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
     first, second = (np.asarray(e.frequencies[...]) for e in model.attention_encodings)
     assert np.abs(first - second).max() > 0.1

@@ -6,6 +6,7 @@ import pytest
 from pe_lab.encodings.music_transformer import MusicTransformer
 from tests import models
 from tests.encodings import codes, laws
+from tests.encodings.subjects import Subject
 from tests.marks import full
 
 SENSITIVE = {"max_distance": (1024, 5)}
@@ -101,7 +102,7 @@ def test_beyond_the_table_nothing_is_added(compute):
 
 
 def test_each_layer_has_a_table_of_its_own():
-    model = laws.Subject(laws.spec("music_transformer")).build()
+    model = Subject(laws.spec("music_transformer")).build()
     assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
     assert (
         np.abs(

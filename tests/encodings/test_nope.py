@@ -4,6 +4,7 @@ from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.nope import NoPE
 from tests import models
 from tests.encodings import codes, laws
+from tests.encodings.subjects import Subject
 
 # In one layer the order of earlier keys has no effect.
 NEEDS_TWO_LAYERS = True
@@ -26,4 +27,4 @@ def test_it_adds_nothing():
 
 
 def test_a_model_without_encodings_is_the_same_model():
-    models.assert_close(laws.Subject(laws.spec("nope")).logits(), laws.Subject(()).logits(), 0)
+    models.assert_close(Subject(laws.spec("nope")).logits(), Subject(()).logits(), 0)

@@ -15,6 +15,7 @@ from pe_lab.encodings.path import PaTH
 from tests import reference, tiny
 from tests.encodings import codes, laws
 from tests.encodings.codes import attend
+from tests.encodings.subjects import Subject
 
 SENSITIVE = {"rank": (32, 2), "convolution": (0, 3)}
 
@@ -259,7 +260,7 @@ def test_a_law_holds_with_convolution_and_forget_gate(name, law):
 @functools.cache
 def complete(name):
     changes = (("num_layers", 1),)
-    return laws.Subject((dict(name=name, convolution=3), dict(name="fox")), changes=changes)
+    return Subject((dict(name=name, convolution=3), dict(name="fox")), changes=changes)
 
 
 def test_no_rank_is_refused():

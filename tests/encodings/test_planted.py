@@ -5,12 +5,13 @@ import pytest
 
 from pe_lab.encodings.rope import RoPE
 from tests.encodings import broken, laws
+from tests.encodings.subjects import Subject
 
 CAUSES = "differ by|outside the range got an embedding|not finite at negative positions"
 
 
 def planted(name, architecture="decoder", **arguments):
-    return laws.Subject({"name": f"tests.encodings.broken:{name}", **arguments}, architecture)
+    return Subject({"name": f"tests.encodings.broken:{name}", **arguments}, architecture)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ def test_a_table_cached_without_its_base_is_seen_by_the_sensitive_argument():
     broken._CACHE.clear()
     logits = [planted("CachedWithoutItsBase", base=base).logits() for base in (10000.0, 100.0)]
     assert np.abs(logits[0] - logits[1]).max() == 0
-    sound = [laws.Subject(laws.spec("rope", base=base)).logits() for base in (10000.0, 100.0)]
+    sound = [Subject(laws.spec("rope", base=base)).logits() for base in (10000.0, 100.0)]
     assert np.abs(sound[0] - sound[1]).max() > 1e-3
 
 

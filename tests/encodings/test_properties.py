@@ -15,6 +15,7 @@ from pe_lab.model.terms import View, visible
 from pe_lab.runs import plugins
 from tests.encodings import laws
 from tests.encodings.codes import attend
+from tests.encodings.subjects import BOUND
 from tests.marks import full_except
 
 LENGTH, WIDTH, HEADS, HEAD_DIM = 7, 16, 2, 8
@@ -86,7 +87,7 @@ def parametrized(test):
 
 def places(name):
     """Ascending positions with gaps, that leave room for a shift where they end."""
-    top = min(built(name).requirements.max_positions or laws.BOUND, laws.BOUND)
+    top = min(built(name).requirements.max_positions or BOUND, BOUND)
     return st.lists(
         st.integers(0, top // 2 - 1), min_size=LENGTH, max_size=LENGTH, unique=True
     ).map(sorted), top // 2

@@ -7,6 +7,7 @@ from pe_lab.encodings.shaw import Shaw
 from tests import models, reference
 from tests.encodings import codes, laws
 from tests.encodings.codes import attend
+from tests.encodings.subjects import Subject
 from tests.marks import full
 
 SENSITIVE = {"clip": (16, 3), "values": (False, True), "heads_share": (False, True)}
@@ -44,7 +45,7 @@ def test_agrees_with_reference_with_one_row_of_positions_and_with_many(rows, com
 
 
 def test_each_layer_has_tables_of_its_own():
-    model = laws.Subject(laws.spec("shaw")).build()
+    model = Subject(laws.spec("shaw")).build()
     assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
     assert (
         np.abs(

@@ -7,6 +7,7 @@ from flax import nnx
 from pe_lab.encodings.t5_bias import T5Bias
 from tests import models, reference
 from tests.encodings import codes, laws
+from tests.encodings.subjects import Subject
 
 SENSITIVE = {"num_buckets": (32, 16), "max_distance": (128, 40)}
 
@@ -53,7 +54,7 @@ def test_a_kernel_has_the_gradient_of_the_equation(compute):
 
 
 def test_one_table_serves_all_layers_unless_not_shared():
-    shared, own = (laws.Subject(laws.spec("t5_bias", share=s)).build() for s in (True, False))
+    shared, own = (Subject(laws.spec("t5_bias", share=s)).build() for s in (True, False))
     assert (len(shared.attention_encodings), models.indices(shared.decoder.layer_sites)) == (
         1,
         ((0,), (0,)),

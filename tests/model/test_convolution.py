@@ -13,6 +13,7 @@ from pe_lab.model.convolution import Convolutions, Neighbors
 from pe_lab.runs.errors import UserError
 from tests import models, tiny
 from tests.encodings import laws
+from tests.encodings.subjects import Subject
 from tests.marks import full_except
 
 SITES = ("A", "B", "C", "D")
@@ -40,7 +41,7 @@ LAWS = (
 
 @functools.cache
 def subject(*changes):
-    return laws.Subject(laws.spec("rope"), "decoder", (*ALL, *changes))
+    return Subject(laws.spec("rope"), "decoder", (*ALL, *changes))
 
 
 @pytest.mark.parametrize("law", full_except(LAWS[:8], LAWS))

@@ -15,6 +15,7 @@ from pe_lab.model.transformer import Transformer
 from pe_lab.runs.errors import UserError
 from tests import models, tiny
 from tests.encodings import laws
+from tests.encodings.subjects import Subject
 from tests.marks import full_except
 from tests.options import PRO
 
@@ -36,7 +37,7 @@ LAWS = (
 @functools.cache
 def subject(architecture, *names):
     encodings = tuple(laws.spec(name) for name in names)
-    return laws.Subject(encodings, architecture, (*ALL, ("num_layers", 1)))
+    return Subject(encodings, architecture, (*ALL, ("num_layers", 1)))
 
 
 @pytest.mark.parametrize("law", full_except(LAWS[:8], LAWS))
@@ -159,7 +160,7 @@ def test_the_other_parameters_are_those_of_the_model_without():
 
 def test_the_pro_block_of_the_forgetting_transformer():
     """FoX, shifts, norms of queries, keys and outputs, and a gate: all parameters get gradients."""
-    one = laws.Subject((dict(name="fox"),), "decoder", (*PRO.items(), ("num_layers", 1)))
+    one = Subject((dict(name="fox"),), "decoder", (*PRO.items(), ("num_layers", 1)))
     for law in (
         "gradients_are_finite_and_reach_every_parameter",
         "decoding_equals_the_full_forward",

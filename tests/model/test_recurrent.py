@@ -17,6 +17,7 @@ from pe_lab.training.loop import Preempted, train_run_group
 from pe_lab.training.trained_runs import TrainedRun
 from tests import models, tiny
 from tests.encodings import laws
+from tests.encodings.subjects import Subject
 
 LAWS = (
     "shape_is_kept_and_finite",
@@ -36,7 +37,7 @@ RECURRENT = {"model__mixer": "lstm", "model__encodings": ()}
 
 @functools.cache
 def subject(mixer):
-    return laws.Subject((), "decoder", (("mixer", mixer),))
+    return Subject((), "decoder", (("mixer", mixer),))
 
 
 @pytest.mark.parametrize("mixer", ["lstm", "gru"])

@@ -18,6 +18,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.settings import STACKS
 from tests import models
 from tests.encodings import laws
+from tests.encodings.subjects import Subject
 from tests.marks import full, full_except
 from tests.models import ARCHITECTURES, VOCABULARIES, build, params, prefix, stream
 
@@ -207,7 +208,7 @@ COMPOSITION = (laws.spec("sinusoidal"), laws.spec("rope"), laws.spec("t5_bias"))
 
 @functools.cache
 def with_all_fields(architecture):
-    return laws.Subject(COMPOSITION, architecture, tuple(FIELDS.items()))
+    return Subject(COMPOSITION, architecture, tuple(FIELDS.items()))
 
 
 @pytest.mark.parametrize(
@@ -587,7 +588,7 @@ def test_a_law_holds_with_shared_projections(sharing, law):
 
 @functools.cache
 def with_shared(sharing):
-    return laws.Subject(COMPOSITION, "decoder", (("shared_projections", sharing),))
+    return Subject(COMPOSITION, "decoder", (("shared_projections", sharing),))
 
 
 def test_sharing_keeps_the_draws_of_the_other_matrices():
