@@ -1,0 +1,65 @@
+"""The studies of configs/, by name and form."""
+
+import functools
+import importlib
+import inspect
+from pathlib import Path
+
+from pe_lab.sweeps import study
+
+ROOT = Path(__file__).parents[1]
+WITH_SMOKE = (
+    "alphabet",
+    "architectures",
+    "budget",
+    "combine",
+    "context_extension",
+    "convolution",
+    "exposure",
+    "hybrids",
+    "journey",
+    "noise",
+    "quickstart",
+    "saturation",
+    "story_gradients",
+    "story_grids",
+    "story_holes",
+    "story_recurrent",
+    "story_scale",
+    "story_separators",
+    "story_sharing",
+    "suite_grid",
+    "temperature",
+)
+PRESETS = (
+    "abacus4",
+    "coupling7",
+    "jelassi3",
+    "kazemnejad10",
+    "huang8",
+    "huang25",
+    "lm_extrapolation",
+    "mqar",
+    "ruoss15",
+)  # papers' protocols
+SHIPPED = ("base", "quickstart", "suite", "suite_grid")
+
+
+def module(name):
+    package = "configs.papers" if name in PRESETS else "configs"
+    package = "pe_lab.studies" if name in SHIPPED else package
+    return importlib.import_module(f"{package}.{name}")
+
+
+def path_of(name):
+    return module(name).__name__.replace(".", "/") + ".py"
+
+
+@functools.cache  # the largest study has thousands of runs
+def expanded(name, folder=Path("nowhere"), **form):
+    analyze = getattr(module(name), "analysis", None)
+    takes_form = analyze is not None and form.keys() <= inspect.signature(analyze).parameters.keys()
+    said = analyze(**form) if takes_form else {}
+    return study.expand(
+        name, module(name).get_config(**form).to_dict(), module(name).sweep(**form), folder, said
+    )
