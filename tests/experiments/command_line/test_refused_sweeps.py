@@ -1,0 +1,215 @@
+"""A mistake in a sweep or in results ends a command with one line."""
+
+import json
+
+import pytest
+
+from tests.experiments import entry_points
+
+
+def refused(module, *arguments):
+    """Return the line on stderr of a command that must exit with status 2, in its own process."""
+    answer = entry_points.call(module, *arguments)
+    assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (2, "", 1), (
+        answer.stderr
+    )
+    assert answer.stderr.startswith("error: ")
+    return answer.stderr.removeprefix("error: ").rstrip("\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("study", "argument", "sentence"),
+    [
+        (
+            {},
+            "--dryrun",
+            "pe-lab sweep has no '--dryrun'. Did you mean '--dry-run'? "
+            "It has: --allow-plugins, --config, --dry-run, --help, --results, --seeds, --workers, "
+            "--write-groups.",
+        ),
+        (
+            {},
+            "--config.train.stepz=3",
+            "config.train has no 'stepz'. Did you mean 'steps'?",
+        ),
+        (
+            {},
+            "--config.task.num_symbol=3",
+            "copy has no 'num_symbol'. Did you mean 'num_symbols'? It has: distinct, num_symbols.",
+        ),
+        (
+            {},
+            "--config.launcher.name=slrum",
+            "pe_lab/sweeps/launchers has no 'slrum'. Did you mean 'slurm'? "
+            "It has: local, ray, slurm.",
+        ),
+        (
+            dict(config="c.model.encodings = (dict(name='ropee'),)"),
+            "--dry_run",
+            "pe_lab/encodings has no 'ropee'. Did you mean 'rope'?",
+        ),
+        (
+            dict(config="c.model.update(width=12, encodings=(dict(name='rope'),))"),
+            "--dry_run",
+            "RoPE rotates pairs, so the head width must be even, got 3.",
+        ),
+        (
+            dict(config="c.model.encodings = (dict(name='learned', max_positions=10),)"),
+            "--dry_run",
+            "learned has positions 0..9; length 16 asks for position 33: "
+            "training there would teach nothing.",
+        ),
+        (
+            dict(config="c.train = dict(steps=3)"),
+            "--dry_run",
+            "config.train.batch_size is missing: pe_lab/runs/settings.py states every key. "
+            "Change single keys with c.train.update(...).",
+        ),
+        (
+            dict(sweep="grid.product({'train.learning_rate': 1e-3})"),
+            "--dry_run",
+            " (line 11) cannot be loaded: TypeError: the axis 'train.learning_rate' needs a list "
+            "of values, got 0.001",
+        ),
+        (
+            dict(sweep="grid.product({'train.stepz': [3]})"),
+            "--dry_run",
+            "The axis 'train.stepz' leads nowhere: config.train has no 'stepz'. "
+            "Did you mean 'steps'?",
+        ),
+        pytest.param(
+            dict(sweep="grid.zipped({'seed': [1, 2]}, {'train.steps': [1]})"),
+            "--dry_run",
+            "zipped axes must be equally long, got [1, 2] values.",
+        ),
+    ],
+    ids=[
+        "flag",
+        "key",
+        "argument",
+        "launcher",
+        "encoding",
+        "head width",
+        "table",
+        "group",
+        "no list",
+        "axis",
+        "zip",
+    ],
+)
+def test_a_sweep_with_a_mistake_is_one_line_and_status_2(
+    config_file, tmp_path, study, argument, sentence
+):
+    said = refused(
+        "sweep", f"--config={config_file(**study)}", f"--results={tmp_path / 'results'}", argument
+    )
+    assert sentence in said
+
+
+@pytest.mark.slow
+def test_an_override_of_a_tuned_axis_is_refused(config_file, tmp_path):
+    said = refused(
+        "sweep",
+        "--config=configs/copy_baselines.py:smoke",
+        f"--results={tmp_path}",
+        "--config.train.learning_rate=0.1",
+        "--dry_run",
+    )
+    assert said.startswith("--config.train.learning_rate has no effect: it is an axis of the sweep")
+
+
+@pytest.mark.slow
+def test_an_override_of_an_axis_of_the_sweep_is_refused(config_file, tmp_path):
+    said = refused(
+        "sweep",
+        "--config=configs/smoke.py",
+        f"--results={tmp_path}",
+        "--config.seed=4",
+        "--dry_run",
+    )
+    assert said == (
+        "--config.seed has no effect: it is an axis of the sweep. "
+        "Change the config, or use pe-lab train."
+    )
+
+
+@pytest.mark.slow
+def test_an_override_applies_to_the_points_without_its_axis(config_file, tmp_path):
+    points = """[
+        *grid.product({"model.encodings": [({"name": "rope"},)]}),
+        *grid.product({"model.encodings": [({"name": "nope"},)], "train.steps": [8]}),
+    ]"""
+    file = config_file(sweep=points)
+    folder = tmp_path / "results"
+    arguments = [f"--config={file}", f"--results={folder}", "--write_groups"]
+    done = entry_points.call("sweep", *arguments, "--config.train.steps=5")
+    assert done.returncode == 0
+    assert done.stderr.startswith(
+        "note: --config.train.steps has no effect on 1 of 2 points, which have it as an axis\n"
+    )
+    steps_of = {}
+    for group in folder.glob("groups/*.json"):
+        (run,) = json.loads(group.read_text())["runs"]
+        steps_of[run["model"]["encodings"][0]["name"]] = run["train"]["steps"]
+    assert steps_of == {"rope": 5, "nope": 8}
+
+
+@pytest.mark.slow
+def test_a_results_folder_that_cannot_be_written_is_one_line_and_status_2(tmp_path):
+    (tmp_path / "results").write_text("a file in its place", encoding="utf-8")
+    said = refused(
+        "sweep", "--config=configs/smoke.py", f"--results={tmp_path / 'results'}", "--dry_run"
+    )
+    assert said.startswith(f"The results folder {tmp_path / 'results'} cannot be written (")
+    assert said.endswith("Give another: --results=FOLDER.")
+
+
+@pytest.mark.slow
+def test_a_damaged_record_is_refused_by_tables_and_run_again_by_a_sweep(tmp_path):
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "x.json").write_text("{", encoding="utf-8")
+    (tmp_path / "study.json").write_text(
+        json.dumps({"name": "smoke", "entries": [{"labels": {}, "run_id": "x"}]}), encoding="utf-8"
+    )
+    sentence = f"The record {tmp_path}/records/x.json is damaged ("
+    assert refused("tables", tmp_path).startswith(sentence)
+    done = entry_points.call(
+        "sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}"
+    )
+    assert done.returncode == 0
+    assert f"\nnote: {sentence}" in done.stdout
+    assert (tmp_path / "records" / "x.json").exists()  # a dry run touches nothing
+
+
+@pytest.mark.slow
+def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "x.json").write_text(
+        '{"schema_version": 99, "digest": "x"}', encoding="utf-8"
+    )
+    said = refused("sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}")
+    assert said == f"{tmp_path}/records/x.json has schema_version 99; this pe_lab reads 6 to 8."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("module", "arguments", "sentence"),
+    [
+        (
+            "tables",
+            ["x", "--format=x"],
+            "pe-lab tables has no '--format'. Did you mean '--formats'? "
+            "It has: --allow-plugins, --formats, --help, --relative.",
+        ),
+        (
+            "publish",
+            ["results/nowhere"],
+            "There is no study in results/nowhere: results/nowhere/study.json is missing.",
+        ),
+    ],
+)
+def test_a_command_about_results_with_a_mistake_is_one_line_and_status_2(
+    module, arguments, sentence
+):
+    assert refused(module, *arguments) == sentence
