@@ -1,15 +1,13 @@
-import importlib.util
+"""Workers of the local launcher train run groups, and are started again when they die."""
+
 import os
-import signal
-import sys
-import threading
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from pe_lab.runs import locks
 from pe_lab.sweeps.launchers import base, local
+from tests.sweeps.launchers.local.events import kinds
 
 # A worker that is pinned after it has started waits for that, then says where it runs.
 PINNED = """
@@ -21,60 +19,9 @@ for _ in range(100):
 cores, flags = sorted(os.sched_getaffinity(0)), os.environ.get("XLA_FLAGS", "")
 report({"event": "pinned", "cores": cores, "flags": flags})
 """
-# A worker whose run groups are programs.
-SERVE = """
-import runpy, sys
-from pe_lab.training import worker
-
-def run(program, folder, report):
-    sys.argv = [str(program), str(folder)]
-    try:
-        runpy.run_path(str(program), {"report": report}, run_name="__main__")
-    except SystemExit as e:
-        return e.code
-    return 0
-
-worker.serve(run)
-"""
 needs_affinity = pytest.mark.skipif(
     not hasattr(os, "sched_setaffinity"), reason="this system pins no processes"
 )
-
-
-@pytest.fixture
-def launch(tmp_path, monkeypatch):
-    """Launches run groups that are Python programs, in real processes: name -> program, to statuses
-    and events.
-    """
-    serve = tmp_path / "serve.py"
-    serve.write_text(SERVE, encoding="utf-8")
-    stub = tmp_path / "python"
-    stub.write_text(
-        (
-            f'#!/bin/sh\ntest "$1 $2" = "-m pe_lab.training.worker" && exec "{sys.executable}" '
-            f'"{serve}"\n'
-        ),
-        encoding="utf-8",
-    )
-    stub.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(stub))
-    monkeypatch.delenv("XLA_FLAGS", raising=False)
-
-    def call(programs, workers=1, on_event=None):
-        events = []
-        for name, program in programs.items():
-            (tmp_path / f"{name}.json").write_text(program, encoding="utf-8")
-        files = [tmp_path / f"{name}.json" for name in programs]
-        statuses = local.Local(workers=workers).launch(
-            files, tmp_path, on_event or (lambda group, event: events.append((group, event)))
-        )
-        return statuses, events
-
-    return call
-
-
-def kinds(events):
-    return [(group, event["event"]) for group, event in events]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -279,72 +226,6 @@ def test_flags_of_the_user_are_kept(launch, monkeypatch):
     )
 
 
-# Ends when two run groups have started, so that no worker takes the run groups of another.
-TOGETHER = """
-import json, os, sys, time
-from pathlib import Path
-Path(sys.argv[1], sys.argv[0] + ".here").touch()
-for _ in range(1000):
-    if len(list(Path(sys.argv[1]).glob("*.here"))) == 2:
-        break
-    time.sleep(0.02)
-seen = {"gpu": os.environ.get("CUDA_VISIBLE_DEVICES"), "flags": "XLA_FLAGS" in os.environ}
-cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
-report({"event": "placed", **seen, "cores": cores})
-"""
-
-
-def test_where_there_are_gpus_every_worker_has_one_and_is_not_pinned(launch, monkeypatch):
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setattr(local, "gpus", lambda: ["0", "1"])
-    _, events = launch({"a": TOGETHER, "b": TOGETHER}, workers=2)
-    placed = sorted((e["gpu"], e["flags"], e["cores"]) for _, e in events if e["event"] == "placed")
-    cores = local.available_cores() if hasattr(os, "sched_getaffinity") else None
-    assert placed == [("0", False, cores), ("1", False, cores)]
-
-
-SHARES = [
-    (1, ["0,1,2,3"]),
-    (2, ["0,2", "1,3"]),
-    (3, ["0,3", "1", "2"]),
-    (5, ["0", "1", "2", "3", "0"]),
-]
-
-
-@pytest.mark.parametrize(("workers", "shares"), SHARES)
-def test_fewer_workers_than_gpus_share_them_and_more_take_turns(monkeypatch, workers, shares):
-    monkeypatch.setattr(local, "gpus", lambda: ["0", "1", "2", "3"])
-    assert [
-        local.Place.of(i, workers).environment()["CUDA_VISIBLE_DEVICES"] for i in range(workers)
-    ] == shares
-
-
-@pytest.mark.parametrize(
-    ("gpus", "expected"), [(["0", "1", "7"], 3), ([], len(local.available_cores()))]
-)
-def test_there_is_a_worker_a_gpu_or_else_a_core(monkeypatch, gpus, expected):
-    monkeypatch.setattr(local, "gpus", lambda: gpus)
-    assert local.default_workers() == expected
-
-
-def test_gpus_are_those_that_jax_and_cuda_are_told_to_use(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
-    monkeypatch.setattr(Path, "glob", lambda *args: [Path("/dev/nvidia0"), Path("/dev/nvidia1")])
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    counted = {}
-    for platforms in ("cpu", "cuda", "gpu", ""):
-        monkeypatch.setenv("JAX_PLATFORMS", platforms)
-        counted[platforms] = local.gpus()
-    assert counted == {"cpu": [], "cuda": ["0", "1"], "gpu": ["0", "1"], "": ["0", "1"]}
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5,6")
-    assert local.gpus() == ["3", "5", "6"]
-    for hidden in ("", "-1", "-1,0"):
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
-        assert local.gpus() == []
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,-1,6")
-    assert local.gpus() == ["3"]
-
-
 def test_workers_import_what_this_process_imports(launch, tmp_path, monkeypatch):
     (tmp_path / "only_here.py").write_text("", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -352,78 +233,6 @@ def test_workers_import_what_this_process_imports(launch, tmp_path, monkeypatch)
     statuses, events = launch({"a": program})
     assert statuses == {"a": 0}
     assert events[1][1]["name"] == "only_here"
-
-
-@pytest.fixture
-def interrupted(launch, monkeypatch):
-    """Launches run groups and presses Ctrl-C when one says that it is ready; gives all events until
-    the worker's thread is over.
-    """
-    over = threading.Event()
-
-    class Thread(threading.Thread):
-        def run(self):
-            super().run()
-            over.set()  # an interrupted join leaves the thread marked as ended (CPython 3.11)
-
-    def call(programs):
-        seen = []
-
-        def on_event(group, event):
-            seen.append((group, event))
-            if event["event"] == "ready":
-                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(threading, "Thread", Thread)
-            with pytest.raises(KeyboardInterrupt):
-                launch(programs, on_event=on_event)
-        assert over.wait(60)
-        return seen
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield call
-    signal.signal(signal.SIGINT, before)
-
-
-SLEEPER = 'import time; report({"event": "ready"}); time.sleep(60)'
-
-
-@pytest.mark.slow
-def test_ctrl_c_asks_what_is_running_to_leave_and_waits_for_it(interrupted):
-    saves = (
-        "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.5), "
-        "sys.exit(75))); "
-    ) + SLEEPER
-    assert kinds(interrupted({"a": saves}))[1:] == [("a", "ready"), ("a", "saving"), ("a", "saved")]
-
-
-def test_what_does_not_leave_in_time_is_killed(interrupted, monkeypatch):
-    monkeypatch.setattr(local, "_GRACE", 0.2)
-    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEPER
-    assert kinds(interrupted({"a": deaf}))[1:] == [
-        ("a", "ready"),
-        ("a", "saving"),
-        ("a", "stopped"),
-    ]
-
-
-@pytest.mark.parametrize("status", [0, 3])
-def test_what_ends_while_all_are_asked_to_leave_is_done_or_failed(interrupted, status):
-    ends = (
-        f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit({status})); "
-        + SLEEPER
-    )
-    assert interrupted({"a": ends})[-1] == ("a", {"event": "ended", "status": status})
-
-
-def test_nothing_is_started_after_ctrl_c(interrupted):
-    assert kinds(interrupted({"a": SLEEPER, "b": ""})) == [
-        ("a", "started"),
-        ("a", "ready"),
-        ("a", "saving"),
-        ("a", "stopped"),
-    ]
 
 
 PRINTED = ("3", "[1]", "{}", '{"event": "failed"}', '{"returned": 0}', '{"worker": 1, "ended": 0}')
