@@ -1,0 +1,111 @@
+"""A run group that diverges, fails or cannot start leaves a record or a sentence."""
+
+import dataclasses
+import json
+import sys
+
+import pytest
+
+from pe_lab.runs import locks, records, run_group_files
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.run import RunGroup
+from pe_lab.training import process
+from pe_lab.training.loop import train_run_group
+from pe_lab.training.run_records import write_failure
+from tests import tiny
+from tests.training.group_records import by_seed
+
+
+@pytest.mark.full
+def test_a_diverged_member_is_recorded_and_the_others_finish(tmp_path):
+    runs = tiny.group("rope").runs
+    wild = dataclasses.replace(
+        runs[1], train=dataclasses.replace(runs[1].train, learning_rate=1e30)
+    )
+    train_run_group(RunGroup((runs[0], wild)), tmp_path)
+    found = by_seed(tmp_path)
+    assert (found[0]["status"], found[1]["status"]) == ("finished", "diverged")
+    assert found[1]["error"].startswith("the loss or its gradient was not finite at step ")
+    assert found[1]["rows"] == []
+
+
+@pytest.mark.full
+def test_a_group_whose_members_all_diverged_ends_early(tmp_path):
+    group = tiny.group("rope", seeds=1, train__learning_rate=1e30)
+    train_run_group(group, tmp_path)
+    record = by_seed(tmp_path)[0]
+    assert record["status"] == "diverged"
+    assert record["cost"]["steps"] < group.run.train.steps
+
+
+def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, capsys):
+    group = tiny.group("rope", seeds=1)
+    records.write_json(tmp_path / "group.json", {"runs": [r.to_dict() for r in group.runs]})
+    monkeypatch.setattr(process, "train_run_group", lambda *a: 1 / 0)
+    assert process.main(tmp_path / "group.json", tmp_path) == 1
+    assert by_seed(tmp_path)[0]["error"] == "ZeroDivisionError: division by zero"
+    assert json.loads(capsys.readouterr().out)["event"] == "failed"
+
+
+def test_a_group_whose_encoding_cannot_be_imported_here_is_recorded_as_failed(
+    tmp_path, monkeypatch
+):
+    module = tmp_path / "elsewhere_only.py"
+    module.write_text("from pe_lab.encodings.alibi import ALiBi\n\nclass Mine(ALiBi):\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    file = run_group_files.write(tiny.group("elsewhere_only:Mine"), tmp_path)
+    module.unlink()
+    monkeypatch.delitem(sys.modules, "elsewhere_only")
+    assert process.main(file, tmp_path) == 1
+    for seed in (0, 1):
+        record = by_seed(tmp_path)[seed]
+        assert record["error"].startswith("'elsewhere_only:Mine' cannot be imported: ")
+        assert record["provenance"]["sources"]["encodings/elsewhere_only:Mine"] is None
+
+
+def test_a_damaged_record_of_one_member_is_the_recorded_failure_of_the_others(tmp_path, capsys):
+    group = tiny.group("rope")
+    damaged = records.path_of(tmp_path, group.runs[0].run_id)
+    damaged.parent.mkdir()
+    damaged.write_text("{")
+    assert process.main(run_group_files.write(group, tmp_path), tmp_path) == 1
+    other = records.read(records.path_of(tmp_path, group.runs[1].run_id))
+    assert (other["status"], str(damaged) in other["error"]) == ("failed", True)
+    assert capsys.readouterr().err.startswith(f"not recorded: {group.runs[0].run_id}: ")
+
+
+def test_a_damaged_file_of_a_run_group_is_one_sentence(tmp_path, capsys):
+    file = tmp_path / "group.json"
+    file.write_text("{")
+    assert process.main(file, tmp_path) == 1
+    assert f"not recorded: {file} cannot be read: " in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_group_that_another_process_is_at_or_has_finished_is_left_alone(tmp_path, monkeypatch):
+    group = tiny.group("rope", seeds=1, model__num_layers=1)
+    file = tmp_path / "group.json"
+    records.write_json(file, {"runs": [r.to_dict() for r in group.runs]})
+    events = []
+    with locks.held(tmp_path / "group.lock"):
+        assert process.main(file, tmp_path, report=events.append) == locks.LATER
+    assert events == [{"event": "elsewhere"}]
+    assert not by_seed(tmp_path)
+    train_run_group(group, tmp_path)
+    monkeypatch.setattr(process, "train_run_group", lambda *a: 1 / 0)
+    assert process.main(file, tmp_path) == 0
+    assert by_seed(tmp_path)[0]["status"] == "finished"
+
+
+@pytest.mark.full
+def test_a_failure_never_replaces_a_result(tmp_path):
+    group = tiny.group("rope", seeds=1)
+    train_run_group(group, tmp_path)
+    write_failure(group.run, tmp_path, "lost its worker")
+    assert by_seed(tmp_path)[0]["status"] == "finished"
+
+
+def test_what_cannot_be_built_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(UserError, match="must be even, got 3"):
+        train_run_group(tiny.group("rope", model__width=6), tmp_path)
+    assert list(tmp_path.iterdir()) == []
