@@ -1,120 +1,17 @@
-"""Costs of training, against figures worked by hand.
-
-The model has width 16, two layers, 11 tokens of vocabulary and 8 tokens of context.
-"""
+"""The command that measures the costs of a config and of its sweep."""
 
 import json
-import re
 import sys
 
 import pytest
 
-from experiments import benchmark, benchmark_tasks
-from experiments.benchmarks import throughput
+from experiments import benchmark
 from pe_lab import cli
 from pe_lab.cli._arguments import Parser
-from pe_lab.runs import plugins
 from pe_lab.sweeps import step_time
-from pe_lab.training.build import build_setup
-from tests import tiny
+from tests.experiments.benchmarks.costed_model import LAYER, WIDTH, WORDS
 
 pytestmark = pytest.mark.slow
-
-WIDTH, WORDS, TOKENS, BATCH = 16, 6 + 5, 1 + 3 + 1 + 3, 8
-LAYER = (
-    4 * WIDTH**2 + 2 * (WIDTH**2 + WIDTH) + 2 * 2 * WIDTH
-)  # attention, feed-forward with biases, two norms
-PARAMETERS = 2 * LAYER + 2 * WORDS * WIDTH + 2 * WIDTH  # both embeddings, the last norm
-
-
-def run(*encodings, **changes):
-    return tiny.run(*(encodings or ("nope",)), train__min_length=3, **changes)
-
-
-@pytest.fixture(scope="module")
-def found():
-    return step_time.measure(run(), 2)
-
-
-def test_parameters_and_the_state_that_holds_them_with_two_moments(found):
-    assert found["parameters"] == PARAMETERS == 3648
-    assert (
-        0 < found["state_bytes"] - 3 * 4 * PARAMETERS < 100
-    )  # float32; the rest are counters, seeds and rates
-
-
-def test_the_flops_of_a_step_are_three_times_those_of_its_forward_passes(found):
-    per_token = 2 * (4 * WIDTH**2 + 2 * WIDTH**2 + 2 * TOKENS * WIDTH) + WORDS * WIDTH
-    assert found["step_flops"] == 3 * BATCH * TOKENS * 2 * per_token
-
-
-def test_steps_are_timed_and_compiling_is_not_among_them(found):
-    assert 0 < found["seconds_per_step"] < found["compile_seconds"]
-    assert found["temporary_bytes"] > found["parameters"] * 4  # the gradients at least
-    assert list(found) == [
-        "parameters",
-        "state_bytes",
-        "kept_bytes",
-        "temporary_bytes",
-        "step_flops",
-        "compile_seconds",
-        "seconds_per_step",
-        "peak_flops_per_second",
-        "share_of_peak",
-    ]
-
-
-def kept(**changes):
-    return step_time._kept_bytes(build_setup(run(**changes)))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("dtype", "size"), [("float32", 4), ("bfloat16", 2)])
-def test_with_remat_a_layer_keeps_its_input_and_the_weights_to_compute_it_again(dtype, size):
-    one, two, three = (
-        kept(model__num_layers=n, model__compute_dtype=dtype, execution__remat=True)
-        for n in (1, 2, 3)
-    )
-    weights = LAYER - WIDTH  # the bias that is added last moves nothing that a gradient needs
-    assert three - two == two - one == 4 * weights + size * BATCH * TOKENS * WIDTH
-
-
-@pytest.mark.full
-def test_what_is_kept_shrinks_with_remat_and_with_half_the_precision(found):
-    whole, half = kept(), kept(model__compute_dtype="bfloat16")
-    assert found["kept_bytes"] == whole
-    assert kept(execution__remat=True) < whole / 4
-    assert whole / 2 < half < whole * 0.8  # weights and softmax stay float32
-
-
-@pytest.mark.full
-def test_what_is_kept_grows_with_the_batch():
-    small, large, larger = (kept(train__batch_size=n) for n in (8, 16, 24))
-    assert 0 < large - small == larger - large < small
-
-
-@pytest.mark.full
-def test_several_runs_are_compared_step_by_step_with_the_first(monkeypatch):
-    """Times by hand: 2 s and 4 s for steps of the first run, 3 s and 8 s for those of the other.
-
-    The machine is slower in the second round.
-    """
-    times = {"nope": iter([9] * 5 + [7, 2, 2, 7, 2] + [7, 4, 4, 7, 4]), "rope": iter([9, 3, 8])}
-    peaks = iter([1e9, 1e9, 1e9, 2e9, 1e9, 2e9])  # the first pair warms up
-    monkeypatch.setattr(step_time, "peak_flops", lambda: next(peaks))
-    monkeypatch.setattr(
-        step_time.Program,
-        "seconds",
-        lambda self, number=None: next(times[self.setup.run.model.encodings[0].name]),
-    )
-    first, other = step_time.compare([run(), run("rope")], 2)
-    assert (first["times_first"], first["times_first_quartiles"]) == (1.0, [1.0, 1.0])
-    assert other["times_first"] == (3 / 2 + 8 / 4) / 2
-    assert (first["seconds_per_step"], other["seconds_per_step"]) == (3.0, 5.5)
-    assert other["peak_flops_per_second"] == 2e9
-    assert other["share_of_peak"] == other["step_flops"] / 2e9 * (1 / 3 + 1 / 8) / 2
-
-
 CONFIG = """
 from pe_lab.studies import base
 def get_config():
@@ -217,78 +114,6 @@ def test_a_profile_says_where_the_time_goes_and_needs_steps(call, tmp_path):
         "",
         "error: --profile needs steps to look at: --steps=1 or more.\n",
     )
-
-
-@pytest.fixture
-def call_tasks(monkeypatch, capsys):
-    """Arguments to (exit status, stdout, stderr)."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["experiments.benchmark_tasks", *arguments])
-        with pytest.raises(SystemExit) as exited:
-            cli.main_of(benchmark_tasks, "python -m experiments.benchmark_tasks")
-        return exited.value.code, *capsys.readouterr()
-
-    return run
-
-
-@pytest.mark.full
-def test_every_task_is_timed_on_one_core_in_a_process_of_its_own(call_tasks, tmp_path, monkeypatch):
-    names = plugins.names
-    monkeypatch.setattr(
-        plugins,
-        "names",
-        lambda family: ["parity", "language_model", "copy"] if family == "tasks" else names(family),
-    )
-    out = tmp_path / "tasks.json"
-    out.write_text("[7]")
-    status, said, err = call_tasks(f"--out={out}")
-    assert (status, err) == (0, "")
-    older, *found = json.loads(out.read_text())
-    assert (older, [each["task"] for each in found]) == (7, ["parity", "language_model", "copy"])
-    for each in (found[0], found[2]):
-        assert (each["length"], each["goal"], each["error"], each["cores"]) == (40, 2.0, None, 1)
-        assert 0 < each["best_milliseconds"] <= each["milliseconds"] < each["compile_milliseconds"]
-    assert found[1]["milliseconds"] is None
-    assert "language_model" in found[1]["error"]
-    lines = said.splitlines()
-    assert lines[0].split() == ["task", "length", "ms", "best", "goal"]
-    assert re.fullmatch(r"parity +40 bits +\d+\.\d{3} +\d+\.\d{3} +(over )?2", lines[1])
-    assert lines[2] == f"{'language_model':28} {found[1]['error']}"
-
-
-def test_a_task_that_fails_says_why_and_one_with_data_has_no_goal(monkeypatch):
-    monkeypatch.setattr(throughput, "_CALLS", 3)
-    parity = plugins.find("tasks", "parity")
-    monkeypatch.setattr(parity, "data", lambda self, split: 3)
-    found = throughput.measure("parity")
-    assert (found["goal"], found["error"], found["unit"]) == (None, None, "bits")
-    monkeypatch.setattr(parity, "sample", lambda *_: 1 / 0)
-    assert throughput.measure("parity") == {
-        "task": "parity",
-        **dict.fromkeys(throughput.FIGURES),
-        "error": "division by zero",
-    }
-
-
-def test_the_length_is_the_nearest_that_a_task_has(monkeypatch):
-    for name, length in (("max_length", 12), ("min_length", 50)):
-        with monkeypatch.context() as patched:
-            patched.setattr(throughput, "_CALLS", 3)
-            patched.setattr(plugins.find("tasks", "parity"), name, length)
-            assert throughput.measure("parity")["length"] == length
-
-
-def test_tasks_need_no_config_and_refuse_a_wrong_flag_or_file(call_tasks, tmp_path, monkeypatch):
-    monkeypatch.setattr(throughput, "table", None)
-    status, out, err = call_tasks("--ouf=x")
-    assert (status, out) == (2, "")
-    assert err.startswith(
-        "error: python -m experiments.benchmark_tasks has no '--ouf'. Did you mean '--out'?"
-    )
-    status, out, err = call_tasks(f"--out={tmp_path}")
-    assert (status, out) == (2, "")
-    assert err.startswith(f"error: --out={tmp_path} cannot be read (")
 
 
 @pytest.mark.parametrize(
