@@ -1,18 +1,13 @@
-import csv
-import io
+"""The tables of a study, against their cells."""
+
 import math
 
 import pytest
 
-from pe_lab.results import formats, frame, metrics, standard_tables, summary, tables
-from pe_lab.runs import record_rows, records
-from tests.results import synthetic
+from pe_lab.results import frame, metrics, standard_tables, tables
+from pe_lab.runs import record_rows
 from tests.results.fake_study import point, record, two_variants, values, write_study
-
-
-def cells(table):
-    """A table as lists of its texts, the header first."""
-    return [list(table.header), *([c.text for c in row] for row in table.rows)]
+from tests.results.table_cells import as_dicts, cells, study
 
 
 def titled(found, title):
@@ -20,17 +15,9 @@ def titled(found, title):
     return cells(table)
 
 
-def as_dicts(found):
-    return list(csv.DictReader(io.StringIO(tables.as_csv(found))))
-
-
 @pytest.fixture
 def found(tmp_path):
     return frame.read(two_variants(tmp_path))
-
-
-def study(tmp_path, *made):
-    return frame.read(write_study(tmp_path, *((point(f"e{i}", 0), r) for i, r in enumerate(made))))
 
 
 def test_the_first_table_says_what_extrapolates_what_is_solved_and_what_did_not_finish(found):
@@ -63,49 +50,6 @@ def test_means_have_their_standard_deviation_and_one_seed_has_none(found):
     ]
 
 
-def test_the_csv_holds_every_number_of_every_run_in_full(found):
-    rows = [row for row in as_dicts(found) if row["metric"] == "exact_match"]
-    assert [
-        (r["variant"], r["length"], r["mean"], r["median"], r["run 0"], r["run 1"], r["run 2"])
-        for r in rows
-    ] == [
-        ("rope", "4", "0.998", "0.998", "1.0", "0.996", ""),
-        ("rope", "8", "0.4", "0.4", "0.5", "0.3", ""),
-        ("alibi", "4", "0.5", "0.5", "", "0.5", ""),
-    ]
-    assert [
-        rows[0][k]
-        for k in (
-            "runs",
-            "finished",
-            "solved",
-            "extrapolates",
-            "known_outcomes",
-            "reveals_target_length",
-        )
-    ] == [
-        "3",
-        "2",
-        "1",
-        "0",
-        "3",
-        "False",
-    ]
-
-
-def test_the_csv_has_the_axes_of_the_sweep_and_says_what_was_chosen(tmp_path):
-    folder = synthetic.write(
-        tmp_path,
-        tasks=(),
-        schemes=(),
-        encodings=("rope",),
-        seeds=2,
-        analysis={"tuned": ["train.learning_rate"]},
-    )
-    rows = {(r["train.learning_rate"], r["chosen"]) for r in as_dicts(frame.read(folder))}
-    assert rows == {("0.001", "False"), ("0.003", "True"), ("0.01", "False")}
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
@@ -124,67 +68,6 @@ def test_a_number_is_rounded_but_never_up_to_one(tmp_path, value, shown):
 
 def test_a_number_is_not_rounded_up_to_one_however_near(tmp_path):
     assert float(cells(tables.of(study(tmp_path, record("r", test={4: 0.9998})))[0])[1][3]) < 1
-
-
-def test_the_page_explains_itself_and_counts_runs_without_a_record(tmp_path):
-    found = frame.read(
-        write_study(
-            two_variants(tmp_path),
-            (point("rope", 0), "r0"),
-            (point("rope", 3), "r3"),
-            (point("rope", 4), "r4"),
-        )
-    )
-    page = tables.markdown(found)
-    assert page.startswith(
-        "# fake: exact match by length\n\n"
-        "- 1 variant, 1 run each, 1 in all; lengths are in symbols, training ended at 4."
-    )
-    assert "2 runs have no record yet.\n" in page
-    assert "†" not in page
-
-
-def test_the_question_of_a_study_stands_on_its_page(tmp_path):
-    folder = synthetic.write(
-        tmp_path,
-        tasks=(),
-        schemes=(),
-        rates=(),
-        encodings=("rope",),
-        analysis={"question": "Why so long?"},
-    )
-    assert "\n\nWhy so long?\n\n" in tables.markdown(frame.read(folder))
-
-
-def test_a_complete_study_says_nothing_of_missing_records(tmp_path):
-    assert "no record yet" not in tables.markdown(study(tmp_path, record("r", test={4: 1.0})))
-
-
-@pytest.mark.slow
-def test_every_note_stands_on_the_page_once(tmp_path):
-    found = frame.read(synthetic.write(tmp_path, seeds=2, rates=(), tasks=()))
-    page = tables.markdown(found)
-    notes = {note for table in tables.of(found) for note in table.notes}
-    assert len(notes) > 5
-    assert {page.count(note) for note in notes} == {1}
-
-
-def test_what_knows_the_targets_length_carries_a_dagger_that_is_explained(tmp_path):
-    entries = [
-        (point(n, 0), record(n, test={4: 1.0}, validation={4: 1.0}, reveals=n == "rope"))
-        for n in ("rope", "alibi")
-    ]
-    found = frame.read(write_study(tmp_path, *entries))
-    assert [row[0] for row in cells(tables.of(found)[0])[1:3]] == ["rope †", "alibi"]
-    told = (
-        "- †: reveals the target length to the model, by its positions or its layout; "
-        "not to be ranked with the others."
-    )
-    assert told in tables.markdown(found)
-    assert {(r["variant"], r["reveals_target_length"]) for r in as_dicts(found)} == {
-        ("rope", "True"),
-        ("alibi", "False"),
-    }
 
 
 def test_each_task_has_its_own_chance_level(tmp_path):
@@ -262,13 +145,6 @@ def test_a_variant_without_any_record_is_shown(tmp_path):
     assert cells(tables.of(found)[0])[2] == ["alibi", "–", "0/0", "–"]
 
 
-def test_pages_are_written_and_the_first_table_is_returned(found, tmp_path):
-    assert tables.write(found, tmp_path) == formats.markdown(tables.of(found)[0])
-    assert (tmp_path / "table.md").read_text(encoding="utf-8") == tables.markdown(found)
-    assert (tmp_path / "table.csv").read_text(encoding="utf-8") == tables.as_csv(found)
-    assert (tmp_path / "table.tex").read_text(encoding="utf-8") == tables.latex(found)
-
-
 def test_a_study_of_which_nothing_has_finished_says_so(tmp_path):
     found = frame.read(write_study(tmp_path, (point("rope", 0), "r")))
     assert tables.write(found, tmp_path) == "no run has finished yet: 1 run has no record"
@@ -307,111 +183,3 @@ def test_a_study_of_text_shows_bits_first_of_whole_windows_and_of_their_second_h
     )
     assert second[1] == ["rope", "–", "1.50"]
     assert [row["metric"] for row in as_dicts(found)][:2] == [metrics.BITS, metrics.BITS_SLIDING]
-
-
-@pytest.mark.parametrize("seeds", [1, 3, 5, 10])
-@pytest.mark.parametrize("value", [0.0, 1.0, 0.5])
-def test_seeds_that_are_all_equal_give_no_warning_and_no_nan(tmp_path, seeds, value):
-    """Warnings are errors in tests."""
-    runs = [
-        (point(e, i), record(f"{e}{i}", i, test={4: value, 8: value}, validation={4: value}))
-        for e in "ab"
-        for i in range(seeds)
-    ]
-    folder = write_study(tmp_path, *runs, analysis={"contrasts": [["a", "b"]]})
-    for text in (
-        tables.markdown(frame.read(folder)),
-        tables.as_csv(frame.read(folder)),
-        tables.latex(frame.read(folder)),
-    ):
-        assert "nan" not in text.lower()
-        assert "inf" not in text.lower().replace("infinit", "")
-
-
-@pytest.mark.slow
-def test_a_large_study_with_all_that_may_go_wrong_has_no_nan_in_any_table(tmp_path):
-    """Failed, diverged and missing runs, ends of tables, logits that are not finite, tuned
-    rates.
-    """
-    asked = {
-        "tuned": ["train.learning_rate"],
-        "contrasts": [["rope", "alibi"], ["contiguous", "shifted"], ["nope", "learned"]],
-        "oracle": "a paper",
-        "tables": [
-            {
-                "measures": [
-                    "extrapolates",
-                    "auc",
-                    "L90",
-                    "retention",
-                    {"name": "exact_match", "at": 3, "show": "best"},
-                ]
-            }
-        ],
-    }
-    found = frame.read(synthetic.write(tmp_path, seeds=3, analysis=asked, missing=(0, 7, 100)))
-    for table in tables.of(found):
-        for text in (c.text for row in table.rows for c in row):
-            assert text == "" or not {"nan", "inf", "none"} & set(
-                text.lower().replace("[", " ").replace(",", " ").split()
-            )
-
-
-@pytest.mark.slow
-def test_tables_do_not_depend_on_the_speed_of_the_machine(tmp_path):
-    """The same runs, trained ten times as slowly."""
-    pages = []
-    for name, factor in (("fast", 1.0), ("slow", 10.0)):
-        folder = tmp_path / name / "study"
-        synthetic.write(
-            folder, encodings=("rope", "alibi"), tasks=("copy",), schemes=("contiguous",)
-        )
-        for made in records.read_all(folder).values():
-            cost = made["cost"]
-            slower = {key: cost[key] * factor for key in ("train_seconds", "compile_seconds")}
-            records.write(folder, made | {"cost": cost | slower})
-        loaded = frame.read(folder)
-        pages.append((tables.markdown(loaded), tables.as_csv(loaded), tables.latex(loaded)))
-    assert pages[0] == pages[1]
-    assert "seconds" not in pages[0][0]
-
-
-def test_no_label_question_or_error_is_markup_or_a_formula(tmp_path):
-    label = "<img src=x onerror=alert(1)> [a](javascript:alert(1))"
-    folder = write_study(
-        tmp_path,
-        (point(label, 0), record("r0", test={4: 1.0, 8: 0.5}, validation={4: 1.0})),
-        (point("=HYPERLINK(1)", 0), record("r1", test={4: 1.0, 8: 0.2}, validation={4: 1.0})),
-        analysis={"question": label, "contrasts": [[label, "=HYPERLINK(1)"]]},
-    )
-    tables.write(frame.read(folder), folder)
-    page = (folder / "table.md").read_text()
-    assert page.count("&lt;img src=x") > 3
-    assert "<img" not in page
-    assert "](" not in page
-    text = (folder / "table.csv").read_text()
-    assert "'=HYPERLINK(1)," in text
-    assert not any(cell.startswith("=") for line in text.splitlines() for cell in line.split(","))
-
-
-def test_the_numbers_are_read_as_often_for_any_number_of_variants(tmp_path, monkeypatch):
-    """A pass over all numbers for each variant would be quadratic for a large study."""
-    values_at = summary.values_at
-    reads = []
-
-    def counted(*arguments):
-        reads.append(arguments)
-        return values_at(*arguments)
-
-    monkeypatch.setattr(summary, "values_at", counted)
-    counts = []
-    for number in (2, 5):
-        entries = []
-        for i in range(number):
-            made = record(f"r{i}", test={4: 1.0, 8: 0.5}, validation={4: 1.0})
-            entries.append((point(f"mine_{i}", 0), made))
-        folder = write_study(tmp_path / str(number), *entries)
-        tables.write(frame.read(folder), folder)
-        counts.append(len(reads))
-        reads.clear()
-    assert counts[0] == counts[1] > 0
