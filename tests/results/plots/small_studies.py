@@ -1,0 +1,42 @@
+"""Small studies to draw, and the lines of their pictures."""
+
+from matplotlib.colors import to_hex
+
+from tests.results import synthetic
+from tests.results.fake_study import point, record, write_study
+
+TRAINING, CHANCE = "training length", "chance level"
+
+
+def small(folder, **more):
+    """Write a study of two encodings and two seeds, in which nothing else varies."""
+    values = dict(
+        encodings=("rope", "alibi"), seeds=2, rates=(), tasks=(), schemes=(), offsets=(0,)
+    )
+    return synthetic.write(folder, **{**values, **more})
+
+
+def many(folder, count, reveals=0):
+    """Write a study of more variants than colors; the last ones reveal the target length."""
+    entries = [
+        (
+            point(f"mine_{i}", 0),
+            record(
+                f"r{i}",
+                test={4: 1.0, 8: i / 100},
+                validation={4: 1.0},
+                reveals=i >= count - reveals,
+            ),
+        )
+        for i in range(count)
+    ]
+    return write_study(folder, *entries)
+
+
+def medians(axis):
+    """The thick lines with their marks."""
+    return [line for line in axis.lines if line.get_zorder() == 3]
+
+
+def colors(axis):
+    return [to_hex(line.get_color()) for line in medians(axis)]

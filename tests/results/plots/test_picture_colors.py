@@ -1,0 +1,123 @@
+"""Colors, markers and legends tell the variants of a picture apart."""
+
+import pytest
+from matplotlib.colors import to_hex
+
+from pe_lab.results import frame
+from pe_lab.results.plots import plotted, styles
+from tests.results import synthetic
+from tests.results.fake_study import point, record, two_variants, write_study
+from tests.results.plots.figures import caption, legend, panels, xy
+from tests.results.plots.small_studies import CHANCE, TRAINING, colors, many, medians, small
+from tests.results.test_changes import changed
+
+
+@pytest.mark.slow
+def test_every_two_variants_differ_in_color_and_in_the_legend(drawn, tmp_path):
+    folder = small(tmp_path, encodings=synthetic.ENCODINGS, schemes=synthetic.SCHEMES)
+    figure = drawn(folder)["exact_match"]
+    (axis,) = panels(figure)
+    assert len(set(colors(axis))) == len(colors(axis)) == 15
+    assert styles.GRAY not in colors(axis)
+    names = legend(figure)
+    assert len(set(names)) == len(names) == 15 + 3  # training length, chance level, †
+    assert names[:3] == ["RoPE · contiguous", "RoPE · shifted", "RoPE · randomized †"]
+
+
+def test_the_legend_says_how_many_runs_are_solved_where_some_are_not(drawn, tmp_path):
+    figure = drawn(two_variants(tmp_path))["exact_match"]
+    names = ["RoPE (1/3 solved)", "ALiBi (0/2 solved)", TRAINING, CHANCE]
+    assert legend(figure) == names
+    faces = [line.get_markerfacecolor() for line in medians(figure.axes[0])]
+    assert faces == [styles.PALETTE[0], "white"]
+    assert caption(figure).endswith("hollow marks: no seed solved the training lengths.")
+
+
+def test_a_variant_has_its_color_and_marker_in_every_picture(drawn, tmp_path):
+    figures = drawn(small(tmp_path, offsets=(0, 16)))
+    looks = [
+        [(to_hex(line.get_color()), line.get_marker()) for line in medians(panels(figure)[0])]
+        for name, figure in figures.items()
+        if name in ("exact_match", "position_offset", "training")
+    ]
+    assert looks == [list(zip(styles.PALETTE[:2], "os", strict=True))] * 3
+    solved, _ = figures["extrapolation"].axes
+    dots = [to_hex(line.get_color()) for line in solved.lines if line.get_marker() == "o"]
+    assert dots == list(styles.PALETTE[:2])
+
+
+@pytest.mark.slow
+def test_of_many_variants_the_best_have_colors_and_the_others_are_gray(drawn, tmp_path):
+    figure = drawn(many(tmp_path, 20))["exact_match"]
+    (axis,) = panels(figure)
+    assert colors(axis) == list(styles.PALETTE[:8])
+    gray = [line for line in axis.lines if to_hex(line.get_color()) == styles.GRAY]
+    assert len(gray) == 12
+    assert legend(figure)[:9] == [*(f"mine {i}" for i in range(12, 20)), "12 others"]
+    assert caption(figure).endswith("colors: the 8 best on average.")
+
+
+@pytest.mark.slow
+def test_many_variants_that_reveal_the_target_length_have_an_axes_of_their_own(drawn, tmp_path):
+    unknown, revealed = panels(drawn(many(tmp_path, 20, reveals=8))["exact_match"])
+    assert unknown.get_title() == "target length unknown"
+    assert revealed.get_title() == "target length revealed"
+    assert (len(set(colors(unknown))), len(set(colors(revealed)))) == (12, 8)
+
+
+@pytest.mark.slow
+def test_each_task_has_an_axes_and_a_variant_looks_the_same_in_all(drawn, tmp_path):
+    figure = drawn(small(tmp_path, tasks=("copy", "reverse")))["exact_match"]
+    copy, reverse = panels(figure)
+    assert [axis.get_title() for axis in (copy, reverse)] == ["copy", "reverse"]
+    assert colors(copy) == colors(reverse) == list(styles.PALETTE[:2])
+    assert legend(figure) == ["RoPE", "ALiBi", TRAINING, CHANCE]
+
+
+def test_an_evaluation_override_is_a_line_of_its_own(drawn, tmp_path):
+    run = changed(record("r", 0, test={4: 1.0}), "rope(scaling=linear)", {4: 0.6})
+    figure = drawn(write_study(tmp_path, (point("rope", 0), run)))["exact_match"]
+    assert [xy(line) for line in medians(figure.axes[0])] == [([4], [1.0]), ([4], [0.6])]
+    names = ["RoPE (0/1 solved)", "RoPE, evaluated with RoPE, scaling linear (0/1 solved)"]
+    assert legend(figure)[:2] == names
+
+
+def test_an_override_of_many_variants_has_an_axes_of_its_own(drawn, tmp_path):
+    names = ("rope", "alibi", "shaw", "t5_bias", "fire")
+    entries = []
+    for name in names:
+        run = record(name, test={4: 1.0, 8: 0.5}, validation={4: 1.0})
+        entries.append((point(name, 0), changed(run, "linear", {4: 0.5})))
+    figure = drawn(write_study(tmp_path, *entries))["exact_match"]
+    trained, with_override = panels(figure)
+    assert (trained.get_title(), with_override.get_title()) == ("as trained", "with linear")
+    assert colors(trained) == colors(with_override)
+    assert len(set(colors(trained))) == 5
+    assert {xy(line)[1][0] for line in medians(trained)} == {1.0}
+    assert {xy(line)[1][0] for line in medians(with_override)} == {0.5}
+    assert legend(figure) == ["RoPE", "ALiBi", "shaw", "T5 bias", "FIRE", TRAINING]
+
+
+def test_an_override_looks_the_same_for_every_task(tmp_path):
+    """The task is the last label of the name, before the override."""
+    entries = []
+    for task in ("copy", "parity"):
+        for name in ("rope", "alibi"):
+            run = record(name + task, test={4: 1.0}, validation={4: 1.0}, task=task)
+            entries.append((point(name, 0, task=task), changed(run, "linear", {4: 0.5})))
+    data = plotted.of(frame.read(write_study(tmp_path, *entries)))
+    keys = ["rope", "rope, evaluated with linear", "alibi", "alibi, evaluated with linear"]
+    assert (list(data.keys.values()), list(data.looks)) == (keys * 2, keys)
+
+
+def test_a_sign_marks_what_reveals_the_target_length_and_the_legend_explains_it(drawn, tmp_path):
+    entries = [
+        (point(n, 0), record(n, test={4: 1.0}, validation={4: 1.0}, reveals=n == "rope"))
+        for n in ("rope", "alibi")
+    ]
+    figures = drawn(write_study(tmp_path, *entries))
+    explained = "† reveals the target length"
+    assert legend(figures["exact_match"]) == ["RoPE †", "ALiBi", TRAINING, explained]
+    solved, _ = figures["extrapolation"].axes
+    assert [t.get_text() for t in solved.get_yticklabels()] == ["ALiBi", "RoPE\u00a0†"]
+    assert caption(figures["extrapolation"]).endswith(f"{explained}.")

@@ -1,0 +1,77 @@
+"""Pictures of learning rates and of counts, with what was chosen."""
+
+import pytest
+
+from pe_lab.runs import record_rows
+from tests.results.fake_study import point, record, two_variants, write_study
+from tests.results.plots.figures import legend, panels, xy
+from tests.results.plots.small_studies import colors, many, medians, small
+
+NLL = "negative_log_likelihood"
+
+
+def test_the_rate_that_validation_chooses_has_a_circle(drawn, tmp_path):
+    folder = small(tmp_path, encodings=("rope",), rates=("0.001", "0.003"))
+    within, beyond = panels(drawn(folder)["learning_rate"])
+    for axis in (within, beyond):
+        (circle,) = [line for line in axis.lines if line.get_markersize() == 9]
+        assert list(circle.get_xdata()) == [0.003]  # 0.001 reaches 0.995 only
+    assert within.get_title() == "Up to the training length"
+    assert beyond.get_title() == "At 2× the training length"
+    assert within.get_xscale() == "log"
+
+
+def test_each_task_has_axes_of_the_learning_rate_and_a_variant_looks_the_same_in_all(
+    drawn, tmp_path
+):
+    folder = small(tmp_path, rates=("0.001", "0.003"), tasks=("copy", "reverse"))
+    figure = drawn(folder)["learning_rate"]
+    axes = panels(figure)
+    assert [axis.get_title().splitlines()[0] for axis in axes] == [
+        *["copy"] * 2,
+        *["reverse"] * 2,
+    ]
+    assert legend(figure) == ["RoPE", "ALiBi"]
+    first, *others = [colors(axis) for axis in axes]
+    assert len(first) == 2
+    assert others == [first] * 3
+
+
+def test_the_chosen_rate_has_a_circle_when_it_has_more_seeds(drawn, tmp_path):
+    """As after a tuning in two stages: the other rate has the first seed alone."""
+    entries = []
+    for rate, seed in (("0.001", 0), ("0.003", 0), ("0.001", 1)):
+        run = record(f"{rate}{seed}", seed, test={4: 1.0}, validation={4: 1.0})
+        loss = 100 * float(rate)
+        run["rows"].append(record_rows.row("validation", 4, 0, NLL, loss, 100))
+        entries.append((point("rope", seed, **{"train.learning_rate": rate}), run))
+    within, _ = panels(drawn(write_study(tmp_path, *entries))["learning_rate"])
+    assert [xy(line) for line in within.lines if line.get_markersize() == 9] == [([0.001], [1.0])]
+
+
+def test_other_pictures_show_the_chosen_rates_only(drawn, tmp_path):
+    folder = small(
+        tmp_path,
+        encodings=("rope",),
+        rates=("0.001", "0.003"),
+        analysis={"tuned": ["train.learning_rate"]},
+    )
+    figures = drawn(folder)
+    assert len(medians(panels(figures["exact_match"])[0])) == 1
+    assert len(medians(panels(figures["training"])[0])) == 1
+
+
+def test_counts_have_the_interval_of_wilson(drawn, tmp_path):
+    solved, extrapolates = drawn(two_variants(tmp_path))["extrapolation"].axes
+    # A run that failed has no outcome.
+    assert [t.get_text() for t in solved.texts] == ["1/3", "0/1"]
+    assert list(solved.lines[0].get_xdata()) == pytest.approx([0.0615, 0.7923], abs=1e-4)
+    assert [t.get_text() for t in extrapolates.texts] == ["0/3", "0/1"]
+    words = "Extrapolates: solved, with an exact match of at least 0.9 at 2× the training length"
+    assert " ".join(extrapolates.get_title().split()) == words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [30, 31])
+def test_counts_of_more_variants_than_a_page_has_rows_are_left_to_the_table(drawn, tmp_path, count):
+    assert ("extrapolation" in drawn(many(tmp_path, count))) is (count == 30)
