@@ -1,6 +1,4 @@
-"""Evaluations added to finished runs: two of RoPE with a base of 500 in one run group, one of a
-learned table of 13.
-"""
+"""Rows that an evaluation adds to finished runs."""
 
 import contextlib
 import shutil
@@ -10,48 +8,11 @@ import pytest
 from pe_lab.runs import locks, records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import measure
-from pe_lab.training import run_records
-from tests import tiny
 from tests.record_values import files
+from tests.sweeps.measure.requests import WORDS, ask, read
 
 pytestmark = pytest.mark.slow  # all share a trained run
-
-LEARNED = dict(name="learned", max_positions=13)
-WORDS = dict(model=dict(encodings="rope")), dict(model=dict(encodings="learned"))
 NLL = "negative_log_likelihood"
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("results") / "fake"
-    fast = dict(
-        model__num_layers=1,
-        train__learning_rate=1e-2,
-        train__steps=40,
-        evaluate__curve_every=40,
-        execution__chunk_steps=40,
-    )
-    tiny.train(folder, tiny.group(dict(name="rope", base=500.0), **fast))
-    tiny.train(folder, tiny.group(LEARNED, seeds=1, **fast))
-    return folder
-
-
-@pytest.fixture
-def folder(trained, tmp_path):
-    """A copy of what was trained, to be added to."""
-    return shutil.copytree(trained, tmp_path / "fake")
-
-
-def ask(*lengths, offsets=(0,), only_missing=False, select=None, **override):
-    return measure.EvaluationRequest(lengths, offsets, override or None, select or {}, only_missing)
-
-
-def read(folder):
-    """The records by encoding and seed."""
-    return {
-        (r["config"]["model"]["encodings"][0]["name"], r["member"]["seed"]): r
-        for r in records.read_all(folder).values()
-    }
 
 
 def new_rows(folder, trained):
@@ -109,14 +70,6 @@ def test_rows_that_another_process_adds_meanwhile_stay(folder, monkeypatch):
     assert {4, 6} <= lengths
 
 
-def test_a_run_is_not_measured_on_a_text_that_has_changed(folder):
-    for record in records.read_all(folder).values():
-        record["provenance"]["data"] = "the digest of another text"
-        records.write(folder, record)
-    with pytest.raises(UserError, match=r"^The text of copy has changed since the run"):
-        measure.add(folder, ask(4))
-
-
 def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folder):
     said = []
     assert measure.add(folder, ask(4, 6, offsets=(0, 5)), said.append) == 3
@@ -168,25 +121,6 @@ def test_nothing_is_left_to_do_where_all_is_measured(trained, folder, monkeypatc
     monkeypatch.setattr(measure, "load_state", None)
     assert measure.add(folder, ask(2, 3, 5, only_missing=True)) == 0
     assert files(folder) == files(trained)
-
-
-@pytest.mark.parametrize("narrow", WORDS, ids=["rope", "learned"])
-def test_what_one_run_has_measured_is_refused_before_any_is_measured(folder, narrow):
-    assert measure.add(folder, ask(4, select=narrow)) in (1, 2)
-    before = files(folder)
-    with pytest.raises(UserError) as refused:
-        measure.add(folder, ask(4, 6))
-    run_id = str(refused.value).split()[2]
-    assert (
-        records.read(records.path_of(folder, run_id))["config"]["model"]["encodings"][0]["name"]
-        == narrow["model"]["encodings"]
-    )
-    said = (
-        f"The run {run_id} has measured test length 4 at offset 0 already, on 16 examples: "
-        f"nothing is overwritten. With --only_missing, evaluate passes over such points."
-    )
-    assert str(refused.value) == said
-    assert files(folder) == before
 
 
 @pytest.mark.full
@@ -291,99 +225,3 @@ def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
         "shifted(max_shift=3)": {"name": "shifted", "max_shift": 3},
     }
     assert not any(record["exposure"]["reveals_target_length"] for record in read(folder).values())
-
-
-@pytest.mark.parametrize(
-    ("asked", "sentence"),
-    [
-        (
-            ask(4, encodings=(LEARNED,)),
-            "learned has parameters that the run ROPE was not trained with.",
-        ),
-        (
-            ask(4, encodings=(dict(name="rope"), dict(name="t5_bias"))),
-            "t5_bias has parameters that the run ",
-        ),
-        (
-            ask(4, encodings=(dict(name="learned", max_positions=64),), select=WORDS[1]),
-            "The model differs from the model of the run LEARNED: ",
-        ),
-        (
-            ask(4, encodings=(dict(name="rope", bass=3),)),
-            "rope has no 'bass'. Did you mean 'base'?",
-        ),
-        (
-            ask(4, encodings=(dict(name="ropee"),)),
-            "pe_lab/encodings has no 'ropee'. Did you mean 'rope'?",
-        ),
-        (ask(4, encodings=(dict(name="rope", factor=2),)), "RoPE's factor 2 needs a scaling: "),
-        (
-            ask(4, positions=dict(name="normalized")),
-            "learned needs whole positions; the scheme normalized gives fractions.",
-        ),
-        (
-            ask(4, 7),
-            "copy with these arguments has no examples longer than 6 symbols, got length 7",
-        ),
-        (ask(4, select=dict(sed=3)), "select has no 'sed'. Did you mean 'seed'?"),
-        (
-            ask(4, select=dict(model=dict(encoding="rope"))),
-            "select.model has no 'encoding'. Did you mean 'encodings'?",
-        ),
-        (
-            ask(4, select=dict(model=dict(encodings="alibi"))),
-            "The selection matches none of the 3 finished runs in FOLDER.",
-        ),
-        (
-            ask(4, select=dict(model="rope")),
-            "The selection matches none of the 3 finished runs in FOLDER.",
-        ),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_and_nothing_is_written(folder, asked, sentence):
-    before, found = files(folder), read(folder)
-    with pytest.raises(UserError) as refused:
-        measure.add(folder, asked)
-    said = str(refused.value).replace(str(folder), "FOLDER")
-    for (name, _), record in found.items():
-        said = said.replace(record["run_id"], name.upper())
-    assert said.startswith(sentence)
-    assert "\n" not in str(refused.value)
-    assert files(folder) == before
-
-
-def test_a_folder_without_records_is_named(tmp_path):
-    with pytest.raises(UserError) as refused:
-        measure.add(tmp_path / "fak", ask(4))
-    assert (
-        str(refused.value) == f"There are no records in {tmp_path / 'fak'}: sweep the study first."
-    )
-
-
-def test_runs_that_have_not_finished_are_passed_over(folder):
-    failed = tiny.run("alibi")
-    records.write(folder, run_records.blank(failed))
-    assert measure.add(folder, ask(3, only_missing=True)) == 0
-    assert records.read(records.path_of(folder, failed.run_id))["rows"] == []
-    with pytest.raises(UserError, match=r"The selection matches none of the 3 finished runs in"):
-        measure.add(folder, ask(4, select=dict(model=dict(encodings="alibi"))))
-
-
-def test_a_run_without_its_parameters_is_named_and_nothing_is_measured(folder):
-    record = read(folder)["learned", 0]
-    records.write(folder, {**record, "checkpoint": None})
-    before = files(folder)
-    with pytest.raises(UserError) as refused:
-        measure.add(folder, ask(4))
-    assert str(refused.value) == (
-        f"The run {record['run_id']} kept no final parameters: config.checkpoints.keep_final "
-        f"was False."
-    )
-    assert files(folder) == before
-    assert measure.add(folder, ask(4, select=WORDS[0])) == 2
-
-
-def test_a_published_study_has_no_checkpoints(folder):
-    shutil.rmtree(folder / "groups")
-    with pytest.raises(UserError, match=r"The checkpoint of \w+ is gone: .*groups.* is missing\."):
-        measure.add(folder, ask(4))

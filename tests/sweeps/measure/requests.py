@@ -1,0 +1,19 @@
+"""Requests for evaluations of finished runs."""
+
+from pe_lab.runs import records
+from pe_lab.sweeps import measure
+
+LEARNED = dict(name="learned", max_positions=13)
+WORDS = dict(model=dict(encodings="rope")), dict(model=dict(encodings="learned"))
+
+
+def ask(*lengths, offsets=(0,), only_missing=False, select=None, **override):
+    return measure.EvaluationRequest(lengths, offsets, override or None, select or {}, only_missing)
+
+
+def read(folder):
+    """The records by encoding and seed."""
+    return {
+        (r["config"]["model"]["encodings"][0]["name"], r["member"]["seed"]): r
+        for r in records.read_all(folder).values()
+    }
