@@ -1,3 +1,5 @@
+"""A study holds entries, runs and groups, as its config, points and analysis say."""
+
 import json
 from pathlib import Path
 
@@ -6,8 +8,6 @@ from flax import nnx
 
 from pe_lab.runs import config, grid, records, study_files
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import is_done
-from pe_lab.runs.record_rows import row
 from pe_lab.studies import base
 from pe_lab.sweeps import plans, study
 from pe_lab.sweeps.plans import Plan
@@ -15,18 +15,9 @@ from pe_lab.sweeps.setups import Setups
 from pe_lab.training.build import build_setup
 from pe_lab.training.costs import step_flops
 from tests import tiny
+from tests.sweeps.expanded_studies import expand
 
 ROPE, ALIBI, NOPE = ((dict(name=n),) for n in ("rope", "alibi", "nope"))
-
-
-def expand(*axes, points=None, overrides=(), **execution):
-    values = base.get_config()
-    values.evaluate.update(validation_lengths=(8, 16))
-    values.evaluate.update(lengths=(8, 16), offsets=(0, 4), num_examples=32, overrides=overrides)
-    values.execution.update(execution)
-    return study.expand(
-        "fake", values.to_dict(), grid.product(*axes) if points is None else points, Path("nowhere")
-    )
 
 
 def test_every_point_is_an_entry_with_its_labels_and_its_run():
@@ -85,94 +76,6 @@ def test_a_config_is_read_once_for_all_seeds_and_a_model_is_traced_once_for_all_
     assert flops == {step_flops(build_setup(group.run)) for group in plan.groups}
 
 
-def test_an_argument_that_the_config_leaves_at_its_default_is_an_axis():
-    assert [
-        dict(e.run.task.arguments)["num_symbols"]
-        for e in expand({"task.num_symbols": [16, 32]}).entries
-    ] == [16, 32]
-
-
-def test_a_point_does_not_reach_the_next_one():
-    points = grid.concat(grid.product({"train.steps": [7]}), grid.product())
-    assert [e.run.train.steps for e in expand(points=points).entries] == [7, 2000]
-
-
-def test_an_axis_into_a_plugin_does_not_reach_another_point():
-    shifted = dict(name="shifted", max_shift=1)
-    points = grid.concat(
-        grid.product({"positions": [shifted]}, {"positions.max_shift": [9]}),
-        grid.product({"positions": [shifted]}),
-    )
-    assert [
-        dict(e.run.positions.arguments)["max_shift"] for e in expand(points=points).entries
-    ] == [9, 1]
-
-
-@pytest.mark.parametrize(
-    ("axis", "words"),
-    [
-        (
-            "train.stepz",
-            (
-                r"The axis 'train\.stepz' leads nowhere: config\.train has no 'stepz'\. Did you "
-                r"mean 'steps'\?"
-            ),
-        ),
-        (
-            "trian.steps",
-            (
-                r"The axis 'trian\.steps' leads nowhere: config has no 'trian'\. Did you mean "
-                r"'train'\?"
-            ),
-        ),
-        ("sed", r"The axis 'sed' leads nowhere: config has no 'sed'\. Did you mean 'seed'\?"),
-        ("task.num_symbol", r"copy has no 'num_symbol'\. Did you mean 'num_symbols'\?"),
-        ("layout.foo", r"config\.layout has no 'foo'"),
-        ("seed.x", r"The axis 'seed\.x' leads nowhere"),
-        ("model.encodings.base", r"The axis 'model\.encodings\.base' leads nowhere"),
-        (
-            "model.encodings.1.base",
-            r"leads nowhere: config\.model\.encodings has no '1'\. .*It has: 0\.",
-        ),
-        ("model.encodings.0", r"leads nowhere: config\.model\.encodings holds several values"),
-        ("launcher.name", r"The axis 'launcher\.name' leads nowhere: config has no 'launcher'"),
-    ],
-)
-def test_a_misspelt_axis_is_refused(axis, words):
-    with pytest.raises(UserError, match=words):
-        expand({axis: [3]})
-
-
-def test_an_axis_into_a_tuple_is_not_answered_with_itself():
-    with pytest.raises(UserError) as refused:
-        expand({"model.encodings.base": [3]})
-    assert "Did you mean 'encodings'" not in str(refused.value)
-
-
-def test_an_axis_reaches_an_argument_of_one_of_several_encodings():
-    both = (dict(name="rope"), dict(name="sinusoidal"))
-    entries = expand(
-        {"model.encodings": [both, both[::-1]]}, {"model.encodings.0.base": [1e4, 5e5]}
-    ).entries
-    found = [
-        [(e.name, dict(e.arguments)["base"]) for e in entry.run.model.encodings]
-        for entry in entries
-    ]
-    assert found[1] == [("rope", 5e5), ("sinusoidal", 1e4)]
-    assert found[2] == [("sinusoidal", 1e4), ("rope", 1e4)]
-    assert found[3] == [("sinusoidal", 5e5), ("rope", 1e4)]
-
-
-def test_a_misspelt_argument_of_an_encoding_is_refused():
-    with pytest.raises(UserError, match=r"rope has no 'bass'\. Did you mean 'base'\?"):
-        expand({"model.encodings": [(dict(name="rope", bass=1),)]})
-
-
-def test_a_sweep_without_points_is_refused():
-    with pytest.raises(UserError, match=r"The sweep of fake has no points\."):
-        expand({"seed": []})
-
-
 def test_equal_runs_are_one_run_with_several_entries():
     made = expand(
         {"model.encodings": [NOPE, ROPE]},
@@ -222,107 +125,6 @@ def test_a_point_that_is_there_twice_is_found_and_two_points_of_one_run_are_none
     assert expand({"seed": [0, 0, 1]}).repeated == [{"seed": "0"}]
     schemes = [dict(name="contiguous"), dict(name="randomized")]
     assert expand({"model.encodings": [NOPE]}, {"positions": schemes}).repeated == []
-
-
-BARE = {"label": "any", "positions": None, "encodings": []}
-
-
-def measured(count=32, lengths=(8, 16), offsets=(0, 4), override=None):
-    return [
-        row("test", n, o, "exact_match", 0.5, count, override=override)
-        for n in lengths
-        for o in offsets
-    ]
-
-
-def validated(count=32, lengths=(8, 16)):
-    return [row("validation", n, 0, "exact_match", 0.5, count) for n in lengths]
-
-
-def null(length, offset):
-    return row("test", length, offset, "exact_match", None, 0, "the table ends there")
-
-
-@pytest.mark.parametrize(
-    ("status", "rows", "done"),
-    [
-        ("finished", [*validated(), *measured()], True),
-        ("finished", [*validated(), *measured(lengths=(4, 8, 16, 64))], True),  # more than is asked
-        (
-            "finished",
-            [*validated(), *measured(lengths=(8,)), null(16, 0), null(16, 4)],
-            True,
-        ),  # nothing to measure there
-        (
-            "finished",
-            [*validated(), *measured(), *measured(count=31, lengths=(9,))],
-            True,
-        ),  # a length that is not asked for
-        ("finished", [*validated(), *measured(lengths=(8,))], False),
-        ("finished", [*validated(), *measured(offsets=(0,))], False),
-        ("finished", [*validated(lengths=(8,)), *measured()], False),
-        ("finished", [*validated(), *measured(override=BARE)], False),
-        ("finished", [], False),
-        ("diverged", [], True),
-        ("failed", [], False),
-        ("failed", measured(), False),
-    ],
-)
-def test_a_run_is_done_when_its_record_has_all_that_is_asked(status, rows, done):
-    run = expand().runs[0]
-    assert is_done(run, {"status": status, "rows": rows, "config": run.to_dict()}) is done
-
-
-def test_a_run_is_done_when_it_has_what_is_asked_with_every_change_whatever_it_is_called():
-    run = expand(overrides=[dict(encodings=(), label="bare")]).runs[0]
-    plain = [*validated(), *measured()]
-    found = [
-        {"status": "finished", "rows": rows, "config": run.to_dict()}
-        for rows in (plain, [*plain, *measured(override=BARE)])
-    ]
-    assert [is_done(run, each) for each in found] == [False, True]
-
-
-@pytest.mark.parametrize(
-    "rows", [[*validated(), *measured(count=31)], [*validated(count=31), *measured()]]
-)
-def test_a_run_measured_on_another_number_of_examples_is_refused(rows):
-    run = expand().runs[0]
-    words = (
-        rf"^The run {run.run_id} has measured length 8 on 31 examples and this study asks "
-        rf"for 32 examples: nothing is overwritten\.$"
-    )
-    with pytest.raises(UserError, match=words):
-        is_done(run, {"status": "finished", "rows": rows, "config": run.to_dict()})
-
-
-def test_a_run_without_a_record_is_not_done():
-    assert is_done(expand().runs[0], None) is False
-
-
-@pytest.mark.parametrize(
-    "axis",
-    [
-        {"evaluate.lengths": [(2, 4), (4, 6)]},
-        {"execution.chunk_steps": [10, 20]},
-        {"checkpoints.interval": [1.0, 2.0]},
-    ],
-)
-def test_what_does_not_change_the_training_is_no_axis(axis):
-    section = next(iter(axis)).split(".")[0]
-    with pytest.raises(
-        UserError,
-        match=f"config.{section} changes nothing that is trained, so it cannot be an axis",
-    ):
-        expand(axis)
-
-
-def test_one_label_for_two_values_is_refused():
-    same = [grid.labelled("rotary", (dict(name="rope", base=b),)) for b in (1e4, 5e5)]
-    with pytest.raises(
-        UserError, match=r"Two values of the axis 'model\.encodings' have the label 'rotary'"
-    ):
-        expand({"model.encodings": same})
 
 
 def analysed(analysis):
