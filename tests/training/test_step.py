@@ -1,3 +1,5 @@
+"""Steps of training: members, chunks, loops and the loss."""
+
 import dataclasses
 import functools
 
@@ -6,17 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import plugins
-from pe_lab.runs.errors import UserError
-from pe_lab.training import batches, leaks, step
-from pe_lab.training.batches import reduce_loss
+from pe_lab.training import batches, step
 from pe_lab.training.build import build_setup
-from pe_lab.training.checks import out_of_reach
 from pe_lab.training.chunk import train_chunk
 from pe_lab.training.state import initial_state
 from tests import tiny
 from tests.marks import full
 from tests.tiny import members
+from tests.training.trained_steps import RUN, batch_of
 
 
 @functools.cache
@@ -35,9 +34,6 @@ def trained(run, which, steps=6):
 
 def of(tree, r):
     return jax.tree.map(lambda leaf: np.asarray(leaf[r]), tree)
-
-
-RUN = tiny.run("rope", "learned", execution__chunk_steps=8, execution__members="map")
 
 
 @pytest.mark.full
@@ -171,188 +167,3 @@ def test_the_loss_is_the_mean_cross_entropy_of_target_tokens():
     examples, _ = batch_of(RUN, member.data_seed, 0)
     cross_entropy = (log_sums - of_labels[..., 0])[np.asarray(examples.target)]
     np.testing.assert_allclose(losses[0, 0], cross_entropy.mean(), rtol=1e-5)
-
-
-@functools.cache
-def drawing(run):
-    return jax.jit(functools.partial(step.draw, build_setup(run)))
-
-
-def batch_of(run, seed, now):
-    return drawing(run)(jax.random.key(seed), jnp.asarray(now))
-
-
-@pytest.mark.full
-def test_same_data_seed_same_batches_for_every_encoding():
-    one, other = (batch_of(tiny.run(e), 5, 2)[0] for e in ("nope", "learned"))
-    jax.tree.map(np.testing.assert_array_equal, one, other)
-
-
-def test_batches_differ_by_step_and_by_seed():
-    base = batch_of(RUN, 0, 0)[0].tokens
-    assert (base != batch_of(RUN, 0, 1)[0].tokens).any()
-    assert (base != batch_of(RUN, 1, 0)[0].tokens).any()
-
-
-@pytest.mark.slow
-def test_a_finite_training_set_comes_round_with_new_positions():
-    finite = tiny.run(train__num_examples=16)  # two batches of 8
-    first, again = batch_of(finite, 0, 0), batch_of(finite, 0, 2)
-    jax.tree.map(np.testing.assert_array_equal, first[0], again[0])
-    assert (jax.random.key_data(first[1]) != jax.random.key_data(again[1])).any()
-    assert (first[0].tokens != batch_of(finite, 0, 1)[0].tokens).any()
-
-
-@pytest.mark.full
-def test_lengths_are_uniform_for_each_example_or_one_a_step():
-    each = np.concatenate(
-        [np.asarray(batch_of(RUN, 0, s)[0].answer.sum(axis=1)) for s in range(60)]
-    )
-    counts = np.bincount(each, minlength=4)
-    assert counts[0] == 0
-    assert counts[1:].min() > 110  # 160 expected, standard deviation 10
-    per_step = tiny.run(train__length_per="step")
-    shared = [
-        set(np.asarray(batch_of(per_step, 0, s)[0].answer.sum(axis=1)).tolist()) for s in range(20)
-    ]
-    assert {len(s) for s in shared} == {1}
-    assert set().union(*shared) == {1, 2, 3}
-
-
-def test_loss_reductions_by_hand():
-    losses = jnp.asarray([[1.0, 3.0, 9.0], [5.0, 9.0, 9.0]])
-    counted = jnp.asarray([[True, True, False], [True, False, False]])
-    assert float(reduce_loss(losses, counted, "token")) == 3
-    assert float(reduce_loss(losses, counted, "example")) == 3.5
-
-
-@pytest.mark.parametrize(
-    ("run", "sentence"),
-    [
-        (
-            ("sinusoidal", {"task": {"name": "copy", "num_symbols": 4}}),
-            "copy with these arguments has no examples longer than 4 symbols, got length 5 "
-            r"in config.evaluate.lengths\.$",
-        ),
-        (
-            ("rope", {"task": {"name": "scan", "max_train": 2}}),
-            r"^scan with these arguments trains with at most 2 actions: config.train.max_length ",
-        ),
-        (
-            ("axial_rope", {"positions": {"name": "grid"}}),
-            "^copy has no structure 'grid', which the scheme grid follows",
-        ),
-        (
-            ("axial_rope", {"positions": {"name": "grid"}, "task": {"name": "scan"}}),
-            "^scan has no structure 'grid', which the scheme grid follows",
-        ),
-        (
-            (
-                "sinusoidal",
-                {
-                    "task": {"name": "copy", "num_symbols": 4},
-                    "train__min_length": 5,
-                    "train__max_length": 6,
-                },
-            ),
-            "copy with these arguments has no examples longer than 4 symbols, got length 6 "
-            r"in config.train.max_length",
-        ),
-        (
-            ({"name": "learned", "max_positions": 7}, {}),
-            r"learned has positions 0..6; length 3 asks for position 7: training there",
-        ),
-        (
-            ("learned", {"positions": {"name": "normalized"}}),
-            "learned needs whole positions; the scheme normalized gives fractions",
-        ),
-        (
-            ("rope", {"positions": {"name": "randomized", "maximum": 7}}),
-            "randomized has 7 positions; length 3 asks for 8",
-        ),
-        (
-            ("binary", {"positions": {"name": "shifted", "max_shift": 70_000}}),
-            "binary has positions 0..65535; length 3",
-        ),
-        (("rope", {"model__width": 6}), "must be even, got 3"),
-    ],
-)
-def test_what_cannot_be_trained_is_refused_with_a_sentence(run, sentence):
-    encoding, changes = run
-    with pytest.raises(UserError, match=sentence):
-        build_setup(tiny.run(encoding, **changes))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("layout", "encoding", "scheme", "expected"),
-    [
-        ("encoder", "nope", "contiguous", True),
-        ("decoder", "rope", "contiguous", False),
-        ("decoder", "rope", "randomized", True),
-        ("decoder", "nope", "randomized", False),
-        ("encoder_decoder", "rope", "contiguous", False),
-        ("encoder_decoder", "rope", "normalized", True),
-    ],
-)
-def test_a_model_is_told_the_targets_length_by_its_layout_or_by_positions_that_it_reads(
-    layout, encoding, scheme, expected
-):
-    made = build_setup(tiny.run(encoding, layout__name=layout, positions={"name": scheme}))
-    assert leaks.reveals_target_length(made) is expected
-
-
-@pytest.mark.slow
-def test_what_reads_no_positions_takes_any_scheme():
-    for name, arguments in {
-        "normalized": {},
-        "randomized": {},
-        "shifted": {"max_shift": 3},
-    }.items():
-        assert plugins.find("positions", name)
-        build_setup(tiny.run("nope", positions={"name": name, **arguments}))
-
-
-def test_nope_goes_beyond_what_a_scheme_has_positions_for():
-    made = build_setup(tiny.run("nope", positions={"name": "randomized", "maximum": 5}))
-    assert out_of_reach(made, 5, 100) is None
-
-
-@pytest.mark.slow
-def test_a_table_of_the_decoder_alone_need_not_reach_along_the_source():
-    """parity: a source of 7 bits, and a decoder that reads BEGIN and one answer."""
-    layout = {
-        "name": "encoder_decoder",
-        "end_token": True,
-        "examples_per_context": 1,
-        "document_mask": True,
-    }
-    changes = {
-        "layout": layout,
-        "task": {"name": "parity"},
-        "train__max_length": 7,
-        "evaluate__lengths": (7,),
-    }
-    table = {"name": "learned", "max_positions": 2}
-    assert (
-        out_of_reach(build_setup(tiny.run({**table, "stacks": ("decoder",)}, **changes)), 7, 0)
-        is None
-    )
-    with pytest.raises(
-        UserError, match=r"learned has positions 0\.\.1; length 7 asks for position 6"
-    ):
-        build_setup(tiny.run(table, **changes))
-
-
-@pytest.mark.slow
-def test_what_examples_are_drawn_from_has_a_digest():
-    """Another limit moves commands from one split to another; a task that draws from keys alone has
-    none.
-    """
-    scan, other = (
-        tiny.run(task={"name": "scan", "max_train": n}, train__max_length=3, evaluate__lengths=(3,))
-        for n in (22, 25)
-    )
-    digest = build_setup(scan).data_digest
-    assert digest == build_setup(scan).data_digest != build_setup(other).data_digest
-    assert build_setup(tiny.run()).data_digest is None
