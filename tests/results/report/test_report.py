@@ -1,85 +1,21 @@
 """The parts of the report page."""
 
-import importlib.util
 import json
 import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from pe_lab.results import frame, report
 from pe_lab.results.plots import plotted, styles
-from pe_lab.results.report import against, data, images, study_file
-from pe_lab.runs import records, study_files
+from pe_lab.results.report import data, images
 from pe_lab.runs.errors import UserError
-from pe_lab.sweeps import study
 from tests.experiments.entry_points import call
-from tests.marks import full
 from tests.results import synthetic, test_attributes, test_override_grids
 from tests.results.fake_study import point, record, two_variants, write_study
-
-ROOT = Path(__file__).parents[3]
-PUBLISHED = ROOT / "results" / "published"
-
-
-def small(folder, **more):
-    return synthetic.write(
-        folder,
-        **{
-            **dict(
-                encodings=("rope", "alibi"), seeds=2, rates=(), tasks=(), schemes=(), offsets=(0,)
-            ),
-            **more,
-        },
-    )
-
-
-def page_data(folder):
-    found = frame.read(folder)
-    return data.of(plotted.of(found), report.records_of(found, folder))
-
-
-def downloaded(folder, tmp_path):
-    """The module of the downloaded config, and the entries of the study."""
-    _, entries = study_files.study_of(folder)
-    file = tmp_path / "again.py"
-    file.write_text(
-        study_file.source(study_files.read(folder), records.read_all(folder).values(), 0),
-        encoding="utf-8",
-    )
-    spec = importlib.util.spec_from_file_location("again", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module, entries
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["quickstart", "context_extension", full("architectures"), full("combine")]
-)
-def test_the_downloaded_config_has_the_same_runs(name, tmp_path):
-    module, entries = downloaded(PUBLISHED / name, tmp_path)
-    again = study.expand(name, module.get_config().to_dict(), module.sweep(), tmp_path)
-    shown = lambda labels: {
-        axis: text for axis, text in labels.items() if text
-    }  # what differs without a label may stand there too
-    assert [(shown(e.labels), e.run.run_id) for e in again.entries] == [
-        (shown(labels), run_id) for labels, run_id in entries
-    ]
-
-
-@pytest.mark.slow
-def test_a_sweep_with_the_downloaded_config_has_nothing_to_train(tmp_path):
-    """The records that it was written from are its runs."""
-    folder = PUBLISHED / "quickstart"
-    downloaded(folder, tmp_path)
-    file = (tmp_path / "again.py").rename(tmp_path / "quickstart.py")  # the name of its study
-    done = call("sweep", f"--config={file}", f"--results={folder}", "--dry_run")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "39 runs, 39 of them done" in done.stdout
+from tests.results.report.small_pages import ROOT, downloaded, page_data, small
 
 
 def test_it_shows_the_analysis_spec(tmp_path):
@@ -159,60 +95,6 @@ def test_settings_stand_once_where_all_runs_share_them(tmp_path):
     assert len(said["origins"]) == 1
 
 
-def test_two_studies_are_compared_cell_by_cell_on_the_seeds_of_both(tmp_path):
-    one = [
-        (point("rope", i), record(f"r{i}", i, test={4: 1.0, 8: 0.5 + 0.1 * i}, validation={4: 1.0}))
-        for i in range(5)
-    ]
-    other = [
-        (point("rope", i), record(f"r{i}", i, test={8: 0.4, 16: 0.1}, validation={4: 1.0}))
-        for i in range(1, 6)
-    ]
-    more = [(point("alibi", 0), record("a", 0, test={8: 0.1}))]
-    found = [
-        frame.read(write_study(tmp_path / n, *entries, name=n))
-        for n, entries in (("one", one), ("other", other + more))
-    ]
-    (table,) = against.tables(*found)
-    (row,) = table.rows
-    assert [cell.text for cell in row] == ["rope", "8", "0.70 (5)", "0.40 (5)", "+0.35", "4", "–"]
-    assert "In other alone: alibi." in table.notes
-
-
-def test_a_difference_has_an_interval_from_five_pairs(tmp_path):
-    found = []
-    for name, less in (("one", 0.0), ("other", 0.1)):
-        entries = [
-            (
-                point("rope", i),
-                record(f"r{i}", i, test={8: 0.9 - less * (1 + i)}, validation={4: 1.0}),
-            )
-            for i in range(5)
-        ]
-        found.append(frame.read(write_study(tmp_path / name, *entries, name=name)))
-    (table,) = against.tables(*found)
-    assert table.rows[0][4].text == "+0.30 [+0.10, +0.50]"
-
-
-def test_differences_of_variants_with_one_name_are_caveats(tmp_path):
-    studies = [
-        frame.read(
-            write_study(
-                tmp_path / name,
-                (point("rope", 0), record(f"r{n}", test={8: 0.5}, max_length=n, reveals=n == 4)),
-                name=name,
-            )
-        )
-        for name, n in (("one", 4), ("other", 8))
-    ]
-    (table,) = against.tables(*studies)
-    words = (
-        "training length, reveals the target length, not solved in the first, "
-        "not solved in the second"
-    )
-    assert table.rows[0][-1].text == words
-
-
 def test_a_study_without_a_finished_run_is_refused(tmp_path):
     with pytest.raises(UserError, match="fake has no finished run to report"):
         report.write(frame.read(write_study(tmp_path, (point("rope", 0), "missing"))), tmp_path)
@@ -253,24 +135,6 @@ def test_a_mistake_is_one_line(flags, said):
     done = call("report", *flags)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr
-
-
-def test_variants_of_the_same_settings_are_matched_under_any_name(tmp_path):
-    one = small(tmp_path / "one", encodings=("rope",), name="one")
-    other = small(
-        tmp_path / "other", encodings=("rope",), schemes=("contiguous", "shifted"), name="other"
-    )
-    (table,) = against.tables(frame.read(one), frame.read(other))
-    assert {row[0].text for row in table.rows} == {"rope / contiguous"}
-    assert {row[-1].text for row in table.rows} == {"the same runs"}
-    assert "In other alone: shifted." in table.notes
-
-
-def test_variants_with_the_same_words_keep_their_labels(tmp_path):
-    entries = [(point(name, 0), record(name, test={4: 1.0})) for name in ("a_b", "a b")]
-    folder = write_study(tmp_path, *entries)
-    values = page_data(folder)
-    assert [variant["name"] for variant in values["variants"]] == ["a_b", "a b"]
 
 
 TUNED = {"tuned": ["train.learning_rate"]}
