@@ -12,8 +12,8 @@ from pe_lab.sweeps import study
 from pe_lab.tasks import _grids
 from pe_lab.tasks.minesweeper import _SEPARATOR
 from pe_lab.training.build import build_setup
+from tests.tasks.cases import parts, rows
 from tests.tasks.drawing import sample
-from tests.tasks.test_laws import parts, rows
 
 COUNT = 1200
 WITH_SCALED_FORM = (

@@ -21,7 +21,7 @@ from pe_lab.training.build import build_setup
 from pe_lab.training.leaks import revealed
 from tests import tiny
 from tests.tasks import leaks
-from tests.tasks.test_laws import every, task
+from tests.tasks.cases import every, task
 
 COUPLED = Coupled(max_position=40)
 SCHEMES = (COUPLED, Grid(), Abacus())

@@ -12,8 +12,8 @@ from pe_lab.tasks.addition import Addition
 from pe_lab.tasks.bitwise_or import BitwiseOr
 from pe_lab.tasks.multiplication import Multiplication
 from pe_lab.tasks.subtraction import Subtraction
+from tests.tasks.cases import every, exact, lengths_of, parts, rows, task
 from tests.tasks.drawing import sample
-from tests.tasks.test_laws import every, exact, lengths_of, parts, rows, task
 
 COUNT = 256
 BOUND = 9  # one shape for all lengths, and one compiled program for each task

@@ -18,7 +18,7 @@ from pe_lab.training.build import build_setup
 from pe_lab.training.random_keys import EXAMPLES, LENGTHS, fold, stream_key
 from tests import tiny
 from tests.marks import full
-from tests.tasks import test_laws as task_laws
+from tests.tasks import cases
 
 TRAINED, EVALUATED = 2048, 256
 
@@ -48,10 +48,10 @@ def inputs(examples):
 
 
 @pytest.mark.slow
-@task_laws.few
+@cases.few
 def test_no_input_of_evaluation_is_drawn_in_training(name, arguments):
     """Training draws lengths up to the longest, evaluation two of them, and its inputs differ."""
-    task = task_laws.task(name, arguments)
+    task = cases.task(name, arguments)
     rule = splits.rule(task)
     if rule.min_length is None:
         return
@@ -69,7 +69,7 @@ def test_no_input_of_evaluation_is_drawn_in_training(name, arguments):
 
 @pytest.mark.parametrize("name", [full("scan"), "language_model", full("aligned_text")])
 def test_tasks_with_data_keep_its_splits(name):
-    task = task_laws.task(name, tuple(task_laws.always(name).items()))
+    task = cases.task(name, tuple(cases.always(name).items()))
     assert splits.rule(task) == splits.Rule(None)
 
 
