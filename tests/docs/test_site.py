@@ -1,19 +1,15 @@
 """The pages of the site before Sphinx reads them. `make site` builds and checks the whole."""
 
-import ast
-import io
 import json
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
 import jax.numpy as jnp
 import pytest
-from docutils.core import publish_doctree
 
 from docs.build import tasks
-from docs.site import check, docstrings, encoding_pages, layout, mathml, reference_pages, staging
+from docs.site import check, encoding_pages, layout, mathml, reference_pages, staging
 from pe_lab import cli
 from pe_lab.encodings.base import InputEncoding
 from pe_lab.runs import plugins
@@ -109,95 +105,6 @@ def test_every_published_folder_with_a_page_is_listed():
         assert f"(../{page.relative_to(ROOT)})" in listed
 
 
-DOCSTRING = """A summary of `x_`.
-
-Equation: a*b.
-Beyond training: defined,
-  a second line.
-
-    1 2 -> 2 1
-
-Text with |bars| and args_, and `code
-over_ lines`.
-
-Args:
-  first, second: both,
-    and more.
-  third: the last.
-
-Raises:
-  ValueError: wrong.
-"""
-RST = r"""A summary of ``x_``.
-
-:Equation: a\*b.
-:Beyond training: defined,
-  a second line.
-
-::
-
-    1 2 -> 2 1
-
-Text with \|bars\| and args\_, and ``code
-over_ lines``.
-
-**Arguments**
-
-- ``first, second``: both, and more.
-- ``third``: the last.
-
-**Raises**
-
-- ``ValueError``: wrong.
-"""
-
-
-def test_a_docstring_is_plain_text_with_examples_fields_and_sections():
-    assert "\n".join(docstrings.to_rst(DOCSTRING, with_fields=True)) == RST
-
-
-@pytest.mark.slow
-def test_every_docstring_of_pe_lab_is_valid_rest():
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    for file in sorted((ROOT / "pe_lab").rglob("*.py")):
-        lines = []
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, kinds):
-                text = ast.get_docstring(node) or ""
-                lines += docstrings.to_rst(text, with_fields=isinstance(node, ast.Module))
-                lines += ["", f"End of {file.name}.", ""]
-        warnings = io.StringIO()
-        settings = {"warning_stream": warnings, "report_level": 2}
-        publish_doctree("\n".join(lines), settings_overrides=settings)
-        assert warnings.getvalue() == "", file
-
-
-class Base:
-    """A base.
-
-    Args:
-      size: of the base.
-      unused: not an argument below.
-    """
-
-
-class Derived(Base):
-    """Derived.
-
-    Args:
-      own: of the class.
-    """
-
-    def __init__(self, own, size):
-        pass
-
-
-def test_arguments_that_a_base_class_describes_are_shown_too():
-    lines = ["Derived.", "", "Args:", "  own: of the class."]
-    docstrings.rewrite(None, "class", "", Derived, None, lines)
-    assert lines[-4:-1] == ["", "- ``size``: of the base.", "- ``own``: of the class."]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", full_except(["rope", "kerple", "sinusoidal", "fox"], ENCODINGS))
 def test_the_program_on_the_page_of_an_encoding_runs(name):
@@ -263,11 +170,6 @@ def test_every_setting_is_shown_with_its_default_and_range():
         "| `clip_norm` | `1.0` | more than 0 | Global norm at which the gradient is clipped. |"
     ) in page
     assert "| `norm` | `'layer'` | `layer`, `rms` | LayerNorm or RMSNorm. |" in page
-
-
-def test_the_modules_of_the_api_exist():
-    modules = {module for of_page in reference_pages.API.values() for module in of_page}
-    assert [module for module in modules if find_spec(f"pe_lab.{module}") is None] == []
 
 
 def test_every_command_is_shown_with_its_help():
