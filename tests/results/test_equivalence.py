@@ -2,7 +2,7 @@ import pytest
 
 from pe_lab.results import compare, contrast_tables, equivalence, significance
 from pe_lab.results.statistics import Interval
-from tests.results.test_compare import study
+from tests.results.contrasts import study
 
 MARGIN = 0.05
 

@@ -8,7 +8,7 @@ from pe_lab.results import read_analysis_spec, reproduction
 from pe_lab.results.statistics import Interval
 from pe_lab.runs import check_analysis_spec
 from pe_lab.runs.errors import UserError
-from tests.results.test_compare import study
+from tests.results.contrasts import study
 
 ABOVE, AROUND, BELOW = Interval(0.2, 0.4, "t"), Interval(-0.1, 0.4, "t"), Interval(-0.4, -0.2, "t")
 
