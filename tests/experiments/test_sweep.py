@@ -1,37 +1,18 @@
-"""From one command to a comparison table, as a user runs it."""
+"""From one command to a comparison table and its publication, as a user runs it."""
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from pe_lab.runs import records, study_files
 from tests import record_values
-from tests.experiments.entry_points import call
+from tests.experiments.entry_points import ROOT, call
+from tests.experiments.swept_studies import TWO_RUNS
 from tests.results.fake_study import point, record, write_study
-
-ROOT = Path(__file__).parents[2]
-
-
-TWO_RUNS = """
-from pe_lab.studies import base
-from pe_lab.runs import grid
-def get_config():
-    c = base.get_config()
-    c.task = dict(name="copy", num_symbols=6)
-    c.model.update(encodings=(dict(name="rope"),), width=16, num_layers=1, num_heads=2)
-    c.train.update(steps=4, batch_size=8, max_length=3, warmup_steps=1)
-    c.evaluate.update(lengths=(3,), num_examples=8, batch_size=8)
-    c.evaluate.update(curve_lengths=(3,), curve_examples=8)
-    return c
-def sweep():
-    return grid.product({"seed": range(2)})
-"""
 
 
 def test_a_small_sweep_trains_its_runs_and_prints_its_table(tmp_path):
@@ -206,211 +187,6 @@ def test_with_allow_dirty_a_run_of_code_that_was_not_committed_is_published(tmp_
 
 
 @pytest.mark.full
-def test_groups_are_commands_for_any_scheduler(tmp_path):
-    """Each is run here by hand, as a scheduler would; tables are then those of a sweep."""
-    folder = tmp_path / "study"
-    done = call(
-        "sweep",
-        "--config=configs/smoke.py",
-        "--config.train.steps=4",
-        f"--results={folder}",
-        "--write_groups",
-    )
-    assert done.returncode == 0
-    assert all(line.startswith("note: ") for line in done.stderr.splitlines())
-    commands = [line.split() for line in done.stdout.splitlines()]
-    assert [c[1:3] for c in commands] == [["-m", "pe_lab.training.process"]] * 2
-    for command in commands:
-        assert (
-            subprocess.run(
-                command,
-                cwd=ROOT,
-                env=os.environ,
-                stdout=subprocess.DEVNULL,
-                check=False,
-            ).returncode
-            == 0
-        )
-    assert [r["status"] for r in records.read_all(folder).values()] == ["finished"] * 4
-    assert (
-        "nothing to do, all 4 runs"
-        in call(
-            "sweep", "--config=configs/smoke.py", "--config.train.steps=4", f"--results={folder}"
-        ).stdout
-    )
-
-
-@pytest.mark.slow
-def test_the_groups_of_a_tuned_study_are_quoted_commands_and_notes_go_to_stderr(tmp_path):
-    config = tmp_path / "tuned.py"
-    config.write_text(
-        TWO_RUNS + 'tune = {"axes": {"train.learning_rate": (1e-3, 3e-3)}, "seeds": 1}\n'
-    )
-    folder = tmp_path / "a study"
-    done = call("sweep", f"--config={config}", f"--results={folder}", "--write_groups")
-    assert done.returncode == 0
-    (command,) = done.stdout.splitlines()
-    (file,) = folder.glob("groups/*.json")
-    module = "pe_lab.training.process"
-    interpreter, *arguments = shlex.split(command)
-    assert arguments == ["-m", module, str(file), str(folder)]
-    assert (ROOT / interpreter).samefile(sys.executable)
-    assert done.stderr.splitlines()[-1] == (
-        "tuning: give the same command again after these run groups, for the next stage"
-    )
-
-
-@pytest.mark.slow
-def test_a_tuned_study_with_contrasts_may_extend_its_values(tmp_path):
-    config = tmp_path / "tuned.py"
-    two_variants = """grid.product(
-        {"model.encodings": [(dict(name="rope"),), (dict(name="nope"),)], "seed": range(2)}
-    )"""
-    config.write_text(
-        TWO_RUNS.replace('grid.product({"seed": range(2)})', two_variants)
-        + "def analysis():\n"
-        + '    return dict(contrasts=(("rope", "nope"),))\n'
-        + 'tune = dict(axes={"train.learning_rate": (1e-3, 3e-3)}, seeds=1, extend=True)\n'
-    )
-    done = call("sweep", f"--config={config}", f"--results={tmp_path / 'new'}", "--dry_run")
-    assert done.returncode == 0, done.stderr
-    assert "to train: 4 runs" in done.stdout
-
-
-@pytest.mark.slow
-def test_a_dry_run_says_what_it_would_do_and_does_nothing(tmp_path):
-    done = call(
-        "sweep",
-        "--config=configs/smoke.py",
-        f"--results={tmp_path / 'dry'}",
-        "--dry_run",
-        "--workers=2",
-    )
-    assert done.returncode == 0
-    assert "smoke: 4 points, 4 runs, 0 of them done" in done.stdout
-    assert "to train: 4 runs in 2 run groups" in done.stdout
-    # The first state, training and evaluation of each run group.
-    assert "6 programs to compile; roughly" in done.stdout
-    assert not (tmp_path / "dry").exists()
-
-
-SHIFTED_OR_NOT = """
-from pe_lab.studies import base
-from pe_lab.runs import grid
-def get_config():
-    c = base.get_config()
-    c.task = dict(name="copy", num_symbols=6)
-    c.model.update(width=16, num_layers=1, num_heads=2)
-    c.train.update(steps=4, batch_size=8, max_length=3, warmup_steps=1)
-    c.evaluate.update(lengths=(3, 6), num_examples=8, batch_size=8)
-    c.evaluate.update(curve_lengths=(3,), curve_examples=8)
-    return c
-def sweep():
-    encodings = [(dict(name=name),) for name in NAMES]
-    schemes = [dict(name="contiguous"), grid.labelled("shifted", dict(name="shifted", max_shift=9))]
-    return grid.product({"model.encodings": encodings, "positions": schemes, "seed": range(1)})
-def analysis():
-    return dict(contrasts=(("contiguous", "shifted"),))
-"""
-
-
-@pytest.mark.slow
-def test_notes_on_a_design_do_not_change_with_the_runs_that_are_finished(tmp_path):
-    config, folder = tmp_path / "design.py", tmp_path / "design"
-
-    def notes(*flags):
-        done = call("sweep", f"--config={config}", f"--results={folder}", *flags)
-        assert done.returncode == 0, done.stderr
-        return [line for line in done.stdout.splitlines() if line.startswith("note: ")]
-
-    config.write_text(SHIFTED_OR_NOT.replace("NAMES", "['rope', 'raw_index']"))
-    before = notes("--dry_run")
-    assert any("rope · shifted repeats rope · contiguous" in text for text in before)
-    assert any("raw_index · shifted will not be compared" in text for text in before)
-    assert any("(contrasts, adjusted by Holm's method: 2)" in text for text in before)
-    config.write_text(SHIFTED_OR_NOT.replace("NAMES", "['rope']"))
-    notes()
-    config.write_text(SHIFTED_OR_NOT.replace("NAMES", "['rope', 'raw_index']"))
-    assert notes("--dry_run") == before
-    assert notes() == before
-    assert notes("--dry_run") == before
-
-
-@pytest.mark.slow
-def test_a_point_that_is_there_twice_is_reported(tmp_path):
-    config = tmp_path / "twice.py"
-    config.write_text(
-        STUDY.partition("def sweep")[0]
-        + 'def sweep():\n    return grid.product({"seed": [0, 0]})\n'
-    )
-    done = call("sweep", f"--config={config}", f"--results={tmp_path / 'out'}", "--dry_run")
-    assert (done.returncode, done.stderr) == (0, "")
-    notes = [line for line in done.stdout.splitlines() if line.startswith("note: ")]
-    assert notes[0] == "note: the sweep has a point twice: seed=0"
-    lines = done.stdout.splitlines()
-    assert lines[:2] == [
-        "twice: 2 points, 1 run, 0 of them done",
-        "to train: 1 run in 1 run group",
-    ]
-    assert lines[2].endswith(": 1 member")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dry", [["--dry_run"], []])
-def test_another_study_in_the_same_folder_is_refused(tmp_path, dry):
-    folder = write_study(tmp_path / "mine", (point("rope", 0), record("r0")), name="mine")
-    before = (folder / "study.json").read_text()
-    refused = call("sweep", "--config=configs/smoke.py", f"--results={folder}", *dry)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == (
-        f"error: {folder} holds the study 'mine': give another folder for 'smoke', "
-        "--results=FOLDER.\n"
-    )
-    assert (folder / "study.json").read_text() == before
-
-
-FAILS = '''
-import jax.numpy as jnp
-from pe_lab.encodings.base import AttentionEncoding
-class Fails(AttentionEncoding):
-    """Builds, and fails when it is first called."""
-    def bias(self, Q, K):
-        raise RuntimeError("no bias today")
-'''
-STUDY = """
-from pe_lab.studies import base
-from pe_lab.runs import grid
-def get_config():
-    c = base.get_config()
-    c.task = dict(name="copy", num_symbols=6)
-    c.model.update(width=16, num_heads=2, feedforward_width=16)
-    c.train.update(steps=4, batch_size=8, max_length=3, warmup_steps=1)
-    c.evaluate.update(lengths=(3,), num_examples=8, batch_size=8)
-    c.evaluate.update(curve_lengths=(3,), curve_examples=8)
-    return c
-def sweep():
-    return grid.product({"model.encodings": [(dict(name="failing:Fails"),), (dict(name="nope"),)]})
-"""
-
-
-@pytest.mark.full
-def test_a_failing_run_is_recorded_and_the_others_finish(tmp_path):
-    (tmp_path / "failing.py").write_text(FAILS)
-    (tmp_path / "study.py").write_text(STUDY)
-    arguments = [f"--config={tmp_path / 'study.py'}", f"--results={tmp_path / 'out'}"]
-    done = call("sweep", *arguments, path=[tmp_path])
-    assert done.returncode == 1, done.stderr
-    by_status = {r["status"]: r for r in records.read_all(tmp_path / "out").values()}
-    assert sorted(by_status) == ["failed", "finished"]
-    assert by_status["failed"]["error"] == "RuntimeError: no bias today"
-    (log,) = (path for path in (tmp_path / "out" / "logs").iterdir() if path.read_text())
-    assert "no bias today" in log.read_text()
-    failed = f"failed: {by_status['failed']['run_id']}: RuntimeError: no bias today; see {log}"
-    assert done.stderr.splitlines() == [failed]
-    assert "0/1 not solved, 1 failed" in (tmp_path / "out" / "table.md").read_text()
-
-
-@pytest.mark.full
 def test_train_trains_the_one_run_of_a_config(tmp_path):
     small = [
         "--config.train.steps=2",
@@ -425,25 +201,6 @@ def test_train_trains_the_one_run_of_a_config(tmp_path):
     assert record["member"]["seed"] == record["member"]["data_seed"] == 5
     assert record["config"]["train"]["steps"] == 2
     assert json.loads((tmp_path / "study.json").read_text())["name"] == "train_smoke"
-
-
-@pytest.mark.full
-def test_results_of_code_that_has_changed_since_are_named(tmp_path):
-    """The settings are the same, so the runs are done; that their file is another one is said."""
-    (tmp_path / "failing.py").write_text(
-        FAILS.replace('raise RuntimeError("no bias today")', "return None")
-    )
-    (tmp_path / "study.py").write_text(STUDY)
-    arguments = [f"--config={tmp_path / 'study.py'}", f"--results={tmp_path / 'out'}"]
-
-    def said():
-        return call("sweep", *arguments, path=[tmp_path])
-
-    assert "changed since" not in said().stdout
-    with (tmp_path / "failing.py").open("a") as file:
-        file.write("# another file now\n")
-    note = "note: 1 run was trained with other code: encodings/failing:Fails changed since"
-    assert f"{note}; to train again, give another --results\n" in said().stdout
 
 
 @pytest.mark.full
