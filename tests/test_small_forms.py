@@ -1,4 +1,4 @@
-"""The small forms of the studies of configs/, from end to end."""
+"""The small forms of the studies of configs/ run from end to end."""
 
 from pathlib import Path
 

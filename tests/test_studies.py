@@ -1,4 +1,4 @@
-"""The studies of configs/ in their full form, without training."""
+"""The studies of configs/ have the runs, figures and models that they name; nothing is trained."""
 
 import re
 

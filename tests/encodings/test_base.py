@@ -1,4 +1,4 @@
-"""What all encodings have of their base classes: codes, axes, checks and arguments."""
+"""Encodings inherit codes, axes, checks and arguments from their base classes."""
 
 import inspect
 import re

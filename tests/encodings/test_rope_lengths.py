@@ -1,4 +1,4 @@
-"""Scalings of RoPE that read the length of an example."""
+"""Some scalings of RoPE depend on the length of an example."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Scalings of RoPE's frequencies, against their equations and values by hand."""
+"""Scalings of RoPE's frequencies agree with their equations and with values by hand."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""From one command to a comparison table and its publication, as a user runs it."""
+"""One command leads to a comparison table, and another one publishes it."""
 
 import json
 import os

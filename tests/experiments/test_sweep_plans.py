@@ -1,4 +1,4 @@
-"""What a sweep would do: its run groups as commands, its dry run and its notes."""
+"""A sweep can print its plan, its notes and the commands of its run groups without training."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""The operations of a forward pass, against counts by hand."""
+"""The operations of a forward pass agree with counts by hand."""
 
 import jax.numpy as jnp
 import pytest

@@ -1,4 +1,4 @@
-"""Answers that are decoded token by token, greedily or by sampling."""
+"""Decoding chooses answers token by token, greedily or by sampling."""
 
 import functools
 

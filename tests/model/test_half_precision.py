@@ -1,4 +1,4 @@
-"""What a model computes in bfloat16, and what stays in float32."""
+"""A model computes in bfloat16, except for what must stay in float32."""
 
 import jax
 import jax.numpy as jnp

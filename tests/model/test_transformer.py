@@ -1,4 +1,4 @@
-"""Stacks, layers and architectures of a transformer, and the encodings that they choose."""
+"""A transformer has the stacks of its architecture, and its layers choose their encodings."""
 
 import dataclasses
 

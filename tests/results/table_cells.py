@@ -1,12 +1,10 @@
-"""The texts of tables of a study."""
+"""Studies of few runs, and their tables as texts."""
 
 import csv
 import io
 
-import pytest
-
 from pe_lab.results import frame, tables
-from tests.results.fake_study import point, two_variants, write_study
+from tests.results.fake_study import point, write_study
 
 
 def cells(table):
@@ -16,11 +14,6 @@ def cells(table):
 
 def as_dicts(found):
     return list(csv.DictReader(io.StringIO(tables.as_csv(found))))
-
-
-@pytest.fixture
-def found(tmp_path):
-    return frame.read(two_variants(tmp_path))
 
 
 def study(tmp_path, *made):

@@ -1,4 +1,4 @@
-"""Contrasts of variants, and whether they may be compared."""
+"""Variants are compared by contrasts, or it is said why they are not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tables that a study declares, by the rows and columns that it asks for."""
+"""A study can declare tables by their rows and columns."""
 
 import pytest
 

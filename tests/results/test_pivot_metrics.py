@@ -1,4 +1,4 @@
-"""Numbers of declared tables: the best run, intervals, and signs of positions seen in training."""
+"""Declared tables show metrics, their intervals and signs of positions seen in training."""
 
 import pytest
 

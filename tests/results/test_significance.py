@@ -1,4 +1,4 @@
-"""Tests of differences, their adjustment for many, and ranks."""
+"""Significance tests, adjustments for several of them, and ranks agree with other libraries."""
 
 import math
 

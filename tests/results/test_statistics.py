@@ -1,4 +1,4 @@
-"""Centers and intervals of values and of counts."""
+"""Centers and intervals agree with their formulas and with SciPy."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Tables of studies that are large, equal, failed or slow to read."""
+"""Tables stay correct for studies that are large, have equal seeds or ended badly."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The page and the CSV file that hold the tables of a study."""
+"""A page explains the tables of a study, and a CSV file holds all their numbers."""
 
 import pytest
 

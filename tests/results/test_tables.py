@@ -1,4 +1,4 @@
-"""The tables of a study, against their cells."""
+"""Tables show what each variant of a study reaches."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Records of runs are written, replaced and read, each from its own file."""
+"""Records are written, replaced and read, each from a file of its own."""
 
 import os
 from pathlib import Path

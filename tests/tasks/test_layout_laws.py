@@ -1,4 +1,4 @@
-"""Laws of every layout on the examples of every task."""
+"""Every layout obeys its laws on the examples of every task."""
 
 import dataclasses
 import functools

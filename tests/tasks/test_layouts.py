@@ -1,4 +1,4 @@
-"""Layouts of examples, against batches by hand."""
+"""Layouts agree with batches that are laid out by hand."""
 
 import functools
 from dataclasses import dataclass

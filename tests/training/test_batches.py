@@ -1,4 +1,4 @@
-"""Batches of a training, and the data that they are drawn from."""
+"""A step draws its batch from seeds and from the data of its task."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""A run group that diverges, fails or cannot start leaves a record or a sentence."""
+"""A run group that diverges or fails leaves a record of it."""
 
 import dataclasses
 import json

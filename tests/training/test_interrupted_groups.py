@@ -1,4 +1,4 @@
-"""A run group that was killed, asked to leave or damaged goes on where it was."""
+"""A run group that was killed or asked to leave continues where it was."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The metrics of an evaluation, against the logits of one example at a time."""
+"""The metrics of an evaluation agree with those of one example at a time."""
 
 import functools
 

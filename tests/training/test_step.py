@@ -1,4 +1,4 @@
-"""Steps of training: members, chunks, loops and the loss."""
+"""A step of training updates each member independently of the others in its group."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""A finished run is loaded as it ended or as it was during training."""
+"""A finished run can be loaded as it ended, and as it was during training."""
 
 import functools
 import shutil

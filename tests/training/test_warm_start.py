@@ -14,7 +14,7 @@ from tests import tiny
 from tests.marks import full
 from tests.models import assert_equal
 
-pytestmark = pytest.mark.slow  # all share a trained run
+pytestmark = pytest.mark.slow
 
 
 def made(*encodings, **changes):

@@ -1,4 +1,4 @@
-"""The command that measures the costs of a config and of its sweep."""
+"""The command measures the costs of a config and of its sweep."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The command that times every task."""
+"""The command times every task."""
 
 import json
 import re

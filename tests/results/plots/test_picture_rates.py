@@ -1,4 +1,4 @@
-"""Pictures of learning rates and of counts, with what was chosen."""
+"""Pictures show learning rates, counts and the rate that was chosen."""
 
 import pytest
 

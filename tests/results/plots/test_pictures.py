@@ -1,4 +1,4 @@
-"""Which pictures a study has, with their axes, lines, formats and files."""
+"""A study has the pictures that its records allow, with their axes, lines and formats."""
 
 import matplotlib
 import pytest

@@ -1,4 +1,4 @@
-"""The config that the report page offers has the same runs."""
+"""The config that the report page offers for download has the runs of the study."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The parts of the report page."""
+"""The report page shows the numbers, settings and pictures of a study."""
 
 import json
 import re

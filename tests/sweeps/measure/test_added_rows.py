@@ -1,4 +1,4 @@
-"""Rows that an evaluation adds to finished runs."""
+"""An evaluation adds rows to the records of finished runs."""
 
 import contextlib
 import shutil

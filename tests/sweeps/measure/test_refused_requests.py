@@ -1,4 +1,4 @@
-"""Evaluations of finished runs that are refused, and runs that are passed over."""
+"""An evaluation of finished runs is refused, or passes over runs, where it cannot measure."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Commands of Slurm's that a few lines of Python play; tests/cluster has the real ones."""
+"""Python scripts stand in for the commands of Slurm; tests/cluster has the real ones."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The launcher runs and ends tasks of a Slurm that a few lines of Python play."""
+"""The launcher runs and ends tasks of Slurm, whose commands are Python scripts here."""
 
 import pytest
 
