@@ -67,11 +67,12 @@ def pytest_collection_modifyitems(items):
     if members.of_user():
         items[:] = [item for item in items if _is_of_user(item)]
     longest = ("test_laws.py", "test_laws_of_arguments.py")
-    first = ("experiments", "training", "sweeps", "tests", "model")
+    first = ("experiments", "training", "sweeps", "", "model")  # "": no folder below tests
 
     def rank(item):
-        folder = item.path.parent.name
-        if folder == "encodings" and item.path.name in longest:
+        *folders, file = Path(os.path.relpath(item.path, Path(__file__).parent)).parts
+        folder = folders[0] if folders else ""
+        if folder == "encodings" and file in longest:
             return -1
         return first.index(folder) if folder in first else len(first)
 
