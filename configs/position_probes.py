@@ -77,7 +77,7 @@ def _plain():
 def _learnable():
     convolved, plain = [], []
     for label, (task, min_length, max_length, num_layers) in LEARNABLE.items():
-        of_task = _of_task(label, task, min_length, max_length, num_layers)
+        of_task = _of_task(label, task, min_length, max_length, num_layers=num_layers)
         names = ("rope", "pope") if label == "indirect_indexing" else ("rope",)
         seeds = {"seed": range(4)}
         convolved += grid.product(of_task, _with_sites(WITH, ("A", "B", "C", "D"), names), seeds)
@@ -85,12 +85,12 @@ def _learnable():
     return convolved + plain
 
 
-def _of_task(label, task, min_length, max_length, num_layers=2):
-    """The point of a task under its name alone."""
+def _of_task(label, task, min_length, max_length, **model):
+    """The point of a task, with settings of the model, under its name alone."""
     values = {
         "train.min_length": min_length,
         "train.max_length": max_length,
-        "model.num_layers": num_layers,
+        **{f"model.{key}": value for key, value in model.items()},
         "evaluate.lengths": tuple(round(m * max_length) for m in MULTIPLES),
         "evaluate.curve_lengths": (max_length,),
     }
