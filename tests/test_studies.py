@@ -5,8 +5,9 @@ import re
 import jax
 import pytest
 
+from pe_lab.published_models import rope_parameters
 from pe_lab.results import read_analysis_spec
-from pe_lab.runs import analysis_spec, config, record_rows, records, rope_parameters
+from pe_lab.runs import analysis_spec, config, record_rows, records
 from pe_lab.runs.evaluation_points import grid as places
 from pe_lab.sweeps import plans, study, tuning
 from pe_lab.training import run_records

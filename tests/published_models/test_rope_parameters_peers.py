@@ -10,9 +10,9 @@ import pytest
 
 from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.rope import RoPE
-from pe_lab.runs import rope_parameters
-from pe_lab.runs.rope_families import FAMILIES
-from tests.runs.published_models import CONFIGS, arguments_at, head_dim, rope_at, text
+from pe_lab.published_models import rope_parameters
+from pe_lab.published_models.families import FAMILIES
+from tests.published_models.configs import CONFIGS, arguments_at, head_dim, rope_at, text
 
 pytestmark = pytest.mark.peers
 LENGTH = 9

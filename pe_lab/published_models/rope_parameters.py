@@ -18,10 +18,10 @@ softmax, which its attention computes from `mscale_all_dim`, is not in the encod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pe_lab.runs import published_config, rope_types
+from pe_lab.published_models import config_keys, rope_types
+from pe_lab.published_models.config_keys import BASES, FRACTIONS, PARAMETERS, TEMPERATURE
+from pe_lab.published_models.families import FAMILIES, FULL, SLIDING, Family, layer_labels
 from pe_lab.runs.errors import UserError, unknown
-from pe_lab.runs.published_config import BASES, FRACTIONS, PARAMETERS, TEMPERATURE
-from pe_lab.runs.rope_families import FAMILIES, FULL, SLIDING, Family, layer_labels
 
 Spec = dict[str, Any]  # an encoding of a config: dict(name=..., ...)
 
@@ -85,7 +85,7 @@ def softmax_factor(config: Mapping[str, Any]) -> float:
 
 def _model(config: Mapping[str, Any]) -> tuple[dict[str, Any], str, Family]:
     """The keys of the text model, its family's name and the family."""
-    model = published_config.text_part(config)
+    model = config_keys.text_part(config)
     name = str(model.get("model_type", "llama"))
     if name not in FAMILIES:
         raise unknown("The list of families of models", name, FAMILIES)
@@ -132,7 +132,7 @@ def _parameters(
                 raise unknown("layer_types", key, types)
         for label, parameters in given.items():
             if parameters is not None:
-                published_config.checked_object(parameters, f"rope_parameters of {label}")
+                config_keys.checked_object(parameters, f"rope_parameters of {label}")
         by_type = {label: given.get(label, {}) for label in types}
     else:
         by_type = dict.fromkeys(types, given)
@@ -149,7 +149,7 @@ def _parameters(
         parameters = {**defaults, **given_values}
         if family.sections == "interleaved":  # also if the config does not say so
             parameters["mrope_interleaved"] = True
-        complete[label] = published_config.typed(parameters)
+        complete[label] = config_keys.typed(parameters)
     return complete
 
 
