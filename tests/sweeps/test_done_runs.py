@@ -2,6 +2,7 @@
 
 import pytest
 
+from pe_lab.runs import evaluation_points
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_rows import row
@@ -58,6 +59,8 @@ def test_a_run_is_done_when_its_record_has_all_that_is_asked(status, rows, done)
 
 def test_a_run_is_done_when_it_has_what_is_asked_with_every_change_whatever_it_is_called():
     run = expand(overrides=[dict(encodings=(), label="bare")]).runs[0]
+    # Validation; two test lengths at two offsets, as trained and with the override.
+    assert len(evaluation_points.grid(run)) == 2 + 2 * 2 * 2
     plain = [*validated(), *measured()]
     found = [
         {"status": "finished", "rows": rows, "config": run.to_dict()}

@@ -4,8 +4,6 @@ import pytest
 
 from pe_lab.runs import grid, records
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import grid as places
-from pe_lab.runs.evaluation_points import is_done
 from pe_lab.sweeps import plans, study
 from pe_lab.training import run_records
 from tests import tiny
@@ -27,17 +25,14 @@ def three_generations():
     return grid.concat(grid.product(grid.concat(roots, children), {"seed": range(2)}), third)
 
 
-def test_a_child_starts_from_the_run_of_its_own_seed():
-    runs = expand(three_generations()).runs
-    assert [run.init_from and run.init_from.run_id for run in runs] == [
-        None,
-        None,
-        None,
-        None,
-        runs[0].run_id,
-        runs[1].run_id,
-        runs[4].run_id,
-    ]
+@pytest.fixture(scope="module")
+def runs():
+    return expand(three_generations()).runs
+
+
+def test_a_child_starts_from_the_run_of_its_own_seed(runs):
+    parents = [run.init_from and run.init_from.run_id for run in runs]
+    assert parents == [None] * 4 + [runs[i].run_id for i in (0, 1, 4)]
     assert {run.init_from.study for run in runs if run.init_from} == {""}
     assert [run.seed for run in runs] == [0, 1, 0, 1, 0, 1, 0]
     assert len({run.run_id for run in runs}) == 7
@@ -52,31 +47,19 @@ def test_a_parent_after_its_child_is_not_found():
         expand([*points[4:6], *points[:4]])
 
 
-def test_a_child_is_in_a_later_group_than_its_parent_even_where_they_differ_in_nothing_else():
-    runs = expand(three_generations()).runs
+def test_a_child_is_in_a_later_group_than_its_parent_even_where_they_differ_in_nothing_else(runs):
     assert runs[0].group_key() == runs[4].group_key() == runs[6].group_key()
-    found = study.groups(runs)
-    assert [[run.run_id for run in group.runs] for group in found] == [
-        [r.run_id for r in group] for group in (runs[:2], runs[2:4], runs[4:6], runs[6:])
-    ]
+    parts = [runs[:2], runs[2:4], runs[4:6], runs[6:]]
+    assert [list(group.runs) for group in study.groups(runs)] == parts
 
 
-def test_the_order_of_the_groups_is_that_of_the_generations_whatever_that_of_the_runs():
-    runs = expand(three_generations()).runs
-    found = study.groups(reversed(runs))
-    generation = {
-        run.run_id: g for g, group in enumerate((runs[:4], runs[4:6], runs[6:])) for run in group
-    }
-    assert [{generation[run.run_id] for run in group.runs} for group in found] == [
-        {0},
-        {0},
-        {1},
-        {2},
-    ]
+def test_the_order_of_the_groups_is_that_of_the_generations_whatever_that_of_the_runs(runs):
+    generations = [runs[:4], runs[:4], runs[4:6], runs[6:]]
+    for group, generation in zip(study.groups(reversed(runs)), generations, strict=True):
+        assert set(group.runs) <= set(generation)
 
 
-def test_children_whose_parents_are_done_already_train_with_the_first():
-    runs = expand(three_generations()).runs
+def test_children_whose_parents_are_done_already_train_with_the_first(runs):
     assert [len(group.runs) for group in study.groups(runs[4:6])] == [2]
     assert [len(wave) for wave in study.waves(study.groups(runs[2:6]))] == [2]
 
@@ -87,21 +70,16 @@ def test_a_wave_holds_every_group_whose_parents_have_trained(size, expected):
     groups = study.groups(runs)
     waves = study.waves(reversed(groups))
     assert [len(wave) for wave in waves] == expected
-    assert {group.group_id for wave in waves for group in wave} == {
-        group.group_id for group in groups
-    }
-    trained = set()
+    assert {group for wave in waves for group in wave} == set(groups)
+    trained = {None}
     for wave in waves:
-        assert all(
-            run.init_from is None or run.init_from.run_id in trained
-            for group in wave
-            for run in group.runs
-        )
-        trained |= {run.run_id for group in wave for run in group.runs}
+        runs = [run for group in wave for run in group.runs]
+        assert {run.init_from and run.init_from.run_id for run in runs} <= trained
+        trained |= {run.run_id for run in runs}
 
 
-def test_without_children_there_is_one_wave_and_without_groups_none():
-    groups = study.groups(expand(three_generations()).runs[:4])
+def test_without_children_there_is_one_wave_and_without_groups_none(runs):
+    groups = study.groups(runs[:4])
     assert study.waves(groups) == [groups]
     assert study.waves([]) == []
 
@@ -152,49 +130,6 @@ def test_a_silent_label_may_not_be_all_that_tells_two_variants_apart(points, cal
         f"Two variants are both called {called}: give what tells them apart a label with "
         f"grid.labelled."
     )
-
-
-def rows(run, count=16, missing=()):
-    return [
-        place.row("exact_match", 0.5, count) for place in places(run) if place.length not in missing
-    ]
-
-
-def test_a_run_is_done_once_every_change_is_measured_too():
-    run = expand(
-        grid.product(),
-        evaluate__overrides=(dict(encodings=()), dict(positions=dict(name="shifted", max_shift=3))),
-    ).runs[0]
-    assert (
-        len(rows(run)) == 2 + 3 * 3
-    )  # validation, and three test lengths: as trained and with each change
-    for kept in (rows(run), rows(run)[:-1], [r for r in rows(run) if r["override"] is None]):
-        record = {"status": "finished", "rows": kept, "config": run.to_dict()}
-        assert is_done(run, record) is (len(kept) == 11)
-
-
-def test_what_was_measured_on_other_examples_is_never_replaced():
-    run = expand(grid.product()).runs[0]
-    record = {"status": "finished", "rows": rows(run, count=15), "config": run.to_dict()}
-    with pytest.raises(UserError) as refused:
-        is_done(run, record)
-    said = (
-        f"The run {run.run_id} has measured length 2 on 15 examples and this study asks for "
-        f"16 examples: nothing is overwritten."
-    )
-    assert str(refused.value) == said
-
-
-def test_a_place_where_nothing_could_be_measured_clashes_with_nothing():
-    run = expand(grid.product()).runs[0]
-    null = [
-        place.row("exact_match", None, 0, "the table ends there")
-        for place in places(run)
-        if place.length == 5
-    ]
-    measured = rows(run, missing=(5,)) + null
-    record = {"status": "finished", "rows": measured, "config": run.to_dict()}
-    assert is_done(run, record) is True
 
 
 @pytest.mark.slow

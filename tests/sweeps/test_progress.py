@@ -24,78 +24,102 @@ def clock(monkeypatch):
 
 
 @pytest.fixture
-def shown(clock):
-    """A Progress without a terminal, and the lines that it has printed."""
+def display(clock):
+    """A Progress without a terminal; `lines` has what it has printed."""
     text = StringIO()
-    return Progress(GROUPS, Console(file=text, width=40)), lambda: text.getvalue().splitlines()
+    shown = Progress(GROUPS, Console(file=text, width=40))
+    shown.lines = lambda: text.getvalue().splitlines()
+    return shown
 
 
-def at(step, rate=12.0):
-    return {"event": "progress", "step": step, "loss": 0.25, "steps_per_second": rate}
+def at(group, step, rate=12.0):
+    event = {"event": "progress", "step": step, "loss": 0.25, "steps_per_second": rate}
+    return group, event
 
 
-def test_without_a_terminal_a_group_is_one_plain_line_with_loss_rate_count_and_time(shown, clock):
-    display, lines = shown
+def says(group, event, **more):
+    return group, {"event": event, **more}
+
+
+def play(display, clock, steps):
+    """Show events of run groups; a number is a time that passes, in seconds."""
+    for step in steps:
+        clock(step) if isinstance(step, int) else display.event(*step)
+
+
+LONG = "word " * 30
+UNKNOWN = "estimating time left"
+
+
+@pytest.mark.parametrize(
+    ("steps", "lines"),
+    [
+        (
+            [says("a", "started"), 10, at("a", 50, rate=10.0)],
+            ["rope  step 50/100 x 2  loss 0.2500  10 steps/s  0 of 3 runs, 20 seconds left"],
+        ),
+        ([says("a", kind) for kind in ("started", "evaluating", "finished")], []),
+        (
+            [says("b", "started"), says("a", "ended", status=0), says("b", "ended", status=0)],
+            [f"rope  done  2 of 3 runs, {UNKNOWN}", "alibi  done  3 of 3 runs"],
+        ),
+        (
+            [10, says("a", "failed", error="no memory"), says("a", "ended", status=1)],
+            [
+                f"rope  step 0/100 x 2  0 of 3 runs, {UNKNOWN}",
+                f"rope  FAILED: no memory  2 of 3 runs, {UNKNOWN}",
+            ],
+        ),
+        (
+            [says("b", "ended", status=-9)],
+            [f"alibi  FAILED: see its log  1 of 3 runs, {UNKNOWN}"],
+        ),
+        (
+            [says("a", "started"), 10, says("a", "resumed", step=50)],
+            [f"rope  step 50/100 x 2  0 of 3 runs, {UNKNOWN}"],
+        ),
+        (
+            [says("b", "ended", status=0), at("a", 100)],
+            [
+                f"alibi  done  1 of 3 runs, {UNKNOWN}",
+                "rope  step 100/100 x 2  loss 0.2500  12 steps/s  1 of 3 runs, evaluating",
+            ],
+        ),
+        *(
+            (
+                [10, says("a", "ended", status=1, error=error)],
+                [f"rope  FAILED: {error}  2 of 3 runs, {UNKNOWN}"],
+            )
+            for error in ("expected [b l], got [c]", "no file at [/tmp/x]", "at :bug: 3", LONG)
+        ),
+    ],
+)
+def test_without_a_terminal_events_are_plain_lines(display, clock, steps, lines):
+    """With loss, rate, count and time; neither folded nor read as markup."""
     with display:
-        display.event("a", {"event": "started"})
-        clock(10)
-        display.event("a", at(50, rate=10.0))
-    (line,) = lines()
-    assert line == "rope  step 50/100 x 2  loss 0.2500  10 steps/s  0 of 3 runs, 20 seconds left"
+        play(display, clock, steps)
+    assert display.lines() == lines
 
 
-def test_lines_of_one_group_are_ten_seconds_apart(shown, clock):
-    display, lines = shown
+def test_lines_of_one_group_are_ten_seconds_apart(display, clock):
     for step in range(1, 31):
-        clock(1)
-        display.event("a", at(step))
-    assert [line.split("  ")[1] for line in lines()] == [
+        play(display, clock, [1, at("a", step)])
+    assert [line.split("  ")[1] for line in display.lines()] == [
         "step 1/100 x 2",
         "step 11/100 x 2",
         "step 21/100 x 2",
     ]
 
 
-def test_started_evaluating_and_finished_are_not_worth_a_line(shown):
-    display, lines = shown
-    for event in ("started", "evaluating", "finished"):
-        display.event("a", {"event": event})
-    assert lines() == []
-
-
-def test_what_is_done_is_counted_in_runs(shown, clock):
-    display, lines = shown
-    display.event("b", {"event": "started"})
-    display.event("a", {"event": "ended", "status": 0})
-    display.event("b", {"event": "ended", "status": 0})
-    assert lines() == ["rope  done  2 of 3 runs, estimating time left", "alibi  done  3 of 3 runs"]
-
-
-def test_a_failed_group_says_why_and_a_killed_one_points_to_its_log(shown, clock):
-    display, lines = shown
-    clock(10)
-    display.event("a", {"event": "failed", "error": "out of memory"})
-    display.event("a", {"event": "ended", "status": 1})
-    display.event("b", {"event": "ended", "status": -9})
-    assert [line.split("  ")[:2] for line in lines()] == [
-        ["rope", "step 0/100 x 2"],
-        ["rope", "FAILED: out of memory"],
-        ["alibi", "FAILED: see its log"],
-    ]
-
-
-def test_saved_groups_are_neither_failed_nor_done(shown):
-    display, lines = shown
+def test_saved_groups_are_neither_failed_nor_done(display, clock):
+    steps = []
     for group in ("a", "b"):
-        display.event(group, {"event": "started"})
-        display.event(group, {"event": "resumed", "step": 40})
-    first = len(lines())
-    for group in ("a", "b"):
-        display.event(group, {"event": "saving"})
-    display.event("a", at(60))
-    display.event("a", {"event": "saved"})
-    display.event("b", {"event": "stopped"})
-    assert lines()[first:] == [
+        steps += [says(group, "started"), says(group, "resumed", step=40)]
+    play(display, clock, steps)
+    first = len(display.lines())
+    steps = [says("a", "saving"), says("b", "saving"), at("a", 60)]
+    play(display, clock, [*steps, says("a", "saved"), says("b", "stopped")])
+    assert display.lines()[first:] == [
         "stopping: workers are saving; Ctrl-C again ends them at once",
         "rope  saving at step 40/100  0 of 3 runs",
         "alibi  saving at step 40/100  0 of 3 runs",
@@ -104,89 +128,56 @@ def test_saved_groups_are_neither_failed_nor_done(shown):
     ]
 
 
-def test_a_terminal_shows_saving_and_saved_groups(clock):
+def in_terminal():
+    """A Progress in a terminal, and its text."""
     text = StringIO()
     console = Console(file=text, force_terminal=True, width=100, color_system=None)
-    with Progress(GROUPS, console) as display:
-        display.event("a", at(50))
-        display.event("b", at(50))
-        display.event("a", {"event": "saving"})
-        display.event("b", {"event": "saving"})
-        display.event("b", at(60))
-        display.event("a", {"event": "saved"})
+    return Progress(GROUPS, console), text
+
+
+def test_a_terminal_shows_saving_and_saved_groups(clock):
+    display, text = in_terminal()
+    with display:
+        play(display, clock, [at("a", 50), at("b", 50), says("a", "saving"), says("b", "saving")])
+        play(display, clock, [at("b", 60), says("a", "saved")])
     assert "stopping: workers are saving" in text.getvalue()
     last = text.getvalue().split("rope")[-1]
-    assert "saved at step 50/100" in last
-    assert "saving at step 60/100" in last
-    assert "0 of 3 runs" in last
+    for words in ("saved at step 50/100", "saving at step 60/100", "0 of 3 runs"):
+        assert words in last
     assert "FAILED" not in text.getvalue()
 
 
-def test_there_is_no_estimate_before_the_first_rate(shown, clock):
-    display, lines = shown
-    display.event("a", {"event": "started"})
-    clock(10)
-    display.event("a", {"event": "resumed", "step": 50})
-    assert display.seconds_left() is None
-    assert lines() == ["rope  step 50/100 x 2  0 of 3 runs, estimating time left"]
+# What is left of 300 member-steps, and the time of the run groups outside of training.
+@pytest.mark.parametrize(
+    ("steps", "seconds"),
+    [
+        ([says("a", "started"), 10, says("a", "resumed", step=50)], None),
+        # Compilation is not part of the rate: 200 member-steps at 10 a second.
+        ([says("a", "started"), 1000, at("a", 50, rate=10.0)], 20.0),
+        # Each group has its own rate: 100 member-steps in 10 s, 50 in 25 s, on two workers.
+        (
+            [says("a", "started"), says("b", "started"), at("a", 50, 10.0), at("b", 50, 2.0)],
+            35.0 / 2,
+        ),
+        # The rate is the mean over the steps of a group: 20 in 2 s, 60 in 3 s.
+        ([at("b", 20, 10.0), at("b", 80, 20.0), says("a", "ended", status=0)], 20 / 16),
+        # Steps of an earlier process have no rate: 50 member-steps are left, and 100 of the other.
+        ([says("a", "started"), says("a", "resumed", step=50), at("a", 75, 10.0)], 15.0),
+    ],
+)
+def test_the_time_left_follows_from_the_rates_of_training(display, clock, steps, seconds):
+    play(display, clock, steps)
+    assert display.seconds_left() == (seconds and pytest.approx(seconds))
 
 
-def test_compilation_is_not_part_of_the_rate(shown, clock):
-    """100 of 200 member-steps of the one run group and 100 of the other, at 10 a second."""
-    display, _ = shown
-    display.event("a", {"event": "started"})
-    clock(1000)
-    display.event("a", at(50, rate=10.0))
-    assert display.seconds_left() == 20.0
-
-
-def test_running_groups_share_the_time_and_have_their_own_rates(shown):
-    display, _ = shown
-    for group in ("a", "b"):
-        display.event(group, {"event": "started"})
-    display.event("a", at(50, rate=10.0))  # 100 member-steps are left: 10 s
-    display.event("b", at(50, rate=2.0))  # 50: 25 s
-    assert display.seconds_left() == pytest.approx(35.0 / 2)
-
-
-def test_the_rate_is_the_mean_over_the_steps_of_a_group(shown):
-    display, _ = shown
-    display.event("b", at(20, rate=10.0))  # 2 s
-    display.event("b", at(80, rate=20.0))  # 3 s
-    display.event("a", {"event": "ended", "status": 0})
-    assert display.seconds_left() == pytest.approx(20 / 16)
-
-
-def test_the_time_outside_of_training_of_ended_groups_is_expected_of_the_others(shown, clock):
+def test_the_time_outside_of_training_of_ended_groups_is_expected_of_the_others(display, clock):
     """The first group trains for 20 of its 50 seconds; the second has 10 s of steps ahead."""
-    display, _ = shown
-    display.event("a", {"event": "started"})
-    display.event("a", at(100, rate=10.0))
-    clock(50)
-    display.event("a", {"event": "ended", "status": 0})
+    play(display, clock, [says("a", "started"), at("a", 100, 10.0), 50, says("a", "ended")])
     assert display.seconds_left() == 30.0 + 10.0
-    display.event("b", {"event": "started"})
-    clock(5)
+    play(display, clock, [says("b", "started"), 5])
     assert display.seconds_left() == 25.0 + 10.0
-    display.event("b", at(50, rate=25.0))  # 2 of the 5 seconds were training
+    play(display, clock, [at("b", 50, 25.0)])  # 2 of the 5 seconds were training
     assert display.seconds_left() == 27.0 + 2.0
-
-
-def test_steps_of_an_earlier_process_are_not_part_of_the_rate(shown):
-    display, _ = shown
-    display.event("a", {"event": "started"})
-    display.event("a", {"event": "resumed", "step": 50})
-    display.event(
-        "a", at(75, rate=10.0)
-    )  # 50 member-steps are left, and 100 of the other run group
-    assert display.seconds_left() == 15.0
-
-
-def test_evaluation_is_named_after_the_last_step(shown, clock):
-    display, lines = shown
-    display.event("b", {"event": "ended", "status": 0})
-    display.event("a", at(100))
-    assert lines()[-1].endswith("1 of 3 runs, evaluating")
 
 
 @pytest.mark.parametrize(
@@ -201,49 +192,22 @@ def test_evaluation_is_named_after_the_last_step(shown, clock):
         (1e8, "3.2 years left"),
     ],
 )
-def test_the_time_left_is_in_the_largest_unit_with_two_or_more(shown, monkeypatch, seconds, words):
-    display, lines = shown
+def test_the_time_left_is_in_the_largest_unit_with_two_or_more(
+    display, monkeypatch, seconds, words
+):
     monkeypatch.setattr(display, "seconds_left", lambda: seconds)
-    display.event("a", {"event": "resumed", "step": 1})
-    assert lines() == [f"rope  step 1/100 x 2  0 of 3 runs, {words}"]
-
-
-def test_a_long_line_is_not_folded(shown, clock):
-    display, lines = shown
-    clock(10)
-    display.event("a", {"event": "failed", "error": "word " * 30})
-    display.event("a", {"event": "ended", "status": 1})
-    assert len(lines()) == 2
-
-
-@pytest.mark.parametrize("error", ["expected [b l], got [c]", "no file at [/tmp/x]", "at :bug: 3"])
-def test_an_error_is_shown_as_it_is(shown, clock, error):
-    display, lines = shown
-    clock(10)
-    display.event("a", {"event": "ended", "status": 1, "error": error})
-    assert lines() == [f"rope  FAILED: {error}  2 of 3 runs, estimating time left"]
+    display.event(*says("a", "resumed", step=1))
+    assert display.lines() == [f"rope  step 1/100 x 2  0 of 3 runs, {words}"]
 
 
 def test_in_a_terminal_running_groups_are_rows_of_a_table_and_done_ones_leave_it(clock):
-    text = StringIO()
-    display = Progress(
-        GROUPS, Console(file=text, force_terminal=True, width=100, color_system=None)
-    )
-    display.event("a", at(50))
-    display.event("b", {"event": "ended", "status": 0})
+    display, text = in_terminal()
+    play(display, clock, [at("a", 50), says("b", "ended", status=0)])
     assert text.getvalue() == ""
     with display:
         pass
-    assert text.getvalue().split("\n")[0].split()[-8:] == [
-        "step",
-        "50/100",
-        "x",
-        "2",
-        "loss",
-        "0.2500",
-        "12",
-        "steps/s",
-    ]
+    row = text.getvalue().split("\n")[0].split()
+    assert row[-8:] == ["step", "50/100", "x", "2", "loss", "0.2500", "12", "steps/s"]
     assert "1 of 3 runs" in text.getvalue()
     assert "alibi" not in text.getvalue()
 
@@ -254,7 +218,6 @@ def test_a_closed_stdout_ends_no_worker(monkeypatch):
     with os.fdopen(writer, "w") as stdout:
         monkeypatch.setattr(sys, "stdout", stdout)
         with Progress(GROUPS) as display:
-            display.event("a", at(50))
-            display.event("a", {"event": "ended", "status": 0})
-            display.event("b", {"event": "ended", "status": 0})
+            steps = [at("a", 50), says("a", "ended", status=0), says("b", "ended", status=0)]
+            play(display, None, steps)
     assert display.ended == {"a", "b"}

@@ -9,42 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import evaluation_points, record_rows, records
+from pe_lab.runs import evaluation_points, records
 from pe_lab.sweeps import plans, study, sweep
-from pe_lab.sweeps.launchers.base import TIME_LIMIT, Launcher
+from pe_lab.sweeps.launchers.base import TIME_LIMIT
 from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.setups import Setups
 from pe_lab.training import run_records
 from tests import tiny
 from tests.experiments.entry_points import call
+from tests.sweeps.fake_launchers import Ends
 
 ROOT = Path(__file__).parents[2]
 
 
 def write_finished(folder, run):
-    rows = [
-        record_rows.row(point.split, point.length, point.offset, "exact_match", 1.0, 16)
-        for point in evaluation_points.grid(run)
-    ]
+    rows = [point.row("exact_match", 1.0, 16) for point in evaluation_points.grid(run)]
     records.write(folder, {**run_records.blank(run), "status": "finished", "rows": rows})
-
-
-class Ends(Launcher):
-    """Ends each run group with a status, after records of the first runs are written."""
-
-    def __init__(self, status, group, num_recorded):
-        super().__init__(workers=1)
-        self.status, self.group, self.num_recorded = status, group, num_recorded
-
-    def at_once(self, groups):
-        return groups
-
-    def launch(self, group_files, folder, on_event):
-        for run in self.group.runs[: self.num_recorded]:
-            write_finished(folder, run)
-        for file in group_files:
-            on_event(file.stem, {"event": "ended", "status": self.status})
-        return {file.stem: self.status for file in group_files}
 
 
 @pytest.fixture
@@ -58,7 +38,12 @@ def run_study(tmp_path, monkeypatch):
         entries = [study.Entry({"seed": str(run.seed)}, run) for run in group.runs]
         asked = study.ExpandedStudy("fake", tuple(entries))
         todo = plans.Plan(asked, tmp_path, (group,), 2, None, {}, Setups())
-        failures = sweep.run(todo, Ends(status, group, num_recorded))
+
+        def write_records(folder):
+            for run in group.runs[:num_recorded]:
+                write_finished(folder, run)
+
+        failures = sweep.run(todo, Ends(status, write_records))
         seeds = {run.run_id: run.seed for run in group.runs}
         return {seeds[run_id]: sentence for run_id, sentence in failures.items()}, shown
 

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from pe_lab.runs import evaluation_points, grid, record_rows, records
+from pe_lab.runs import evaluation_points, grid, records
 from pe_lab.sweeps import stages, tuning
 from pe_lab.training import run_records
 from tests import tiny
@@ -70,10 +70,8 @@ def finished(run):
     """A record with all rows, whose loss depends on the encoding, the rate and the seed."""
     (encoding,) = run.model.encodings
     loss = abs(math.log10(run.train.learning_rate / BEST[encoding.name])) + 0.01 * run.seed
-    rows = [
-        record_rows.row(p.split, p.length, p.offset, "negative_log_likelihood", loss, 16)
-        for p in evaluation_points.grid(run)
-    ]
+    points = evaluation_points.grid(run)
+    rows = [point.row("negative_log_likelihood", loss, 16) for point in points]
     exposure = {"max_length": run.train.max_length, "solved_threshold": 0.99}
     parts = {"status": "finished", "rows": rows, "exposure": exposure}
     return {**run_records.blank(run), **parts}

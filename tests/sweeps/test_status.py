@@ -1,6 +1,5 @@
 """Progress of a study: done, running, failed and remaining runs."""
 
-import json
 import os
 
 import pytest
@@ -8,10 +7,10 @@ import pytest
 from pe_lab.runs import locks, records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import status, sweep
-from pe_lab.sweeps.launchers.base import Launcher
 from pe_lab.training import run_records
 from tests import tiny
 from tests.experiments.entry_points import call
+from tests.sweeps.fake_launchers import Ends
 
 GROUP = tiny.group("rope", seeds=4)
 COST = {"train_seconds": 6.0, "compile_seconds": 4.0}
@@ -151,32 +150,16 @@ def test_without_a_study_or_with_no_such_study_the_command_says_so():
         assert done.stderr.count(os.linesep) == 1
 
 
-class _Ends(Launcher):
-    """Ends every run group with status 0, without a process."""
-
-    def __init__(self):
-        super().__init__(workers=1)
-        self.run_ids = []
-
-    def at_once(self, groups):
-        return groups
-
-    def launch(self, group_files, folder, on_event):
-        for file in group_files:
-            self.run_ids += json.loads(file.read_text())["run_ids"]
-        return {file.stem: 0 for file in group_files}
-
-
 def test_failed_runs_that_the_study_no_longer_has_are_not_tried_again(folder):
     records.write(folder, run_records.blank(tiny.run("rope", seed=9)))
-    launcher = _Ends()
+    launcher = Ends()
     sweep.retry(folder, launcher)
     assert launcher.run_ids == [GROUP.runs[2].run_id]
 
 
 def test_a_failed_run_continues_with_the_group_that_it_began_with(folder):
     (folder / "checkpoints" / GROUP.group_id / "4").mkdir(parents=True)
-    launcher = _Ends()
+    launcher = Ends()
     sweep.retry(folder, launcher)
     assert launcher.run_ids == [run.run_id for run in GROUP.runs]
 
@@ -186,7 +169,7 @@ def test_a_damaged_record_does_not_stop_a_retry_and_its_run_trains_with_its_grou
     (folder / "checkpoints" / GROUP.group_id / "4").mkdir(parents=True)
     damaged = records.path_of(folder, GROUP.runs[0].run_id)
     damaged.write_text("{", encoding="utf-8")
-    launcher = _Ends()
+    launcher = Ends()
     sweep.retry(folder, launcher)
     assert launcher.run_ids == [run.run_id for run in GROUP.runs]
     assert records.read(damaged)["status"] == "failed"  # what this launcher leaves

@@ -116,11 +116,6 @@ def test_a_group_holds_no_more_than_max_members(size, expected):
     assert [run.seed for c in found for run in c.runs] == list(range(5))
 
 
-def test_nine_members_become_groups_of_five_and_four():
-    runs = expand({"seed": range(3)}, {"train.learning_rate": [0.1, 0.2, 0.3]}, max_members=8).runs
-    assert [len(c.runs) for c in study.groups(runs)] == [5, 4]
-
-
 def test_a_point_that_is_there_twice_is_found_and_two_points_of_one_run_are_none():
     assert expand({"seed": [0, 0, 1]}).repeated == [{"seed": "0"}]
     schemes = [dict(name="contiguous"), dict(name="randomized")]

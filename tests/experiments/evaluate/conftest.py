@@ -7,24 +7,16 @@ from pe_lab import cli
 from pe_lab.runs import grid
 from pe_lab.sweeps import study
 from tests import tiny
-
-ROPE = dict(name="rope", base=500.0)
+from tests.sweeps.measure.requests import FAST, ROPE
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     """A study of RoPE with two seeds."""
     folder = tmp_path_factory.mktemp("work") / "results" / "fake"
-    changes = dict(
-        model__num_layers=1,
-        train__learning_rate=1e-2,
-        train__steps=40,
-        evaluate__curve_every=40,
-        execution__chunk_steps=40,
-    )
     points = grid.product({"model.encodings": [(ROPE,)]}, {"seed": range(2)})
-    study.expand("fake", tiny.values(**changes), points, folder).write(folder)
-    tiny.train(folder, tiny.group(ROPE, **changes))
+    study.expand("fake", tiny.values(**FAST), points, folder).write(folder)
+    tiny.train(folder, tiny.group(ROPE, **FAST))
     return folder
 
 

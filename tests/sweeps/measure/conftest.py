@@ -5,21 +5,14 @@ import shutil
 import pytest
 
 from tests import tiny
-from tests.sweeps.measure.requests import LEARNED
+from tests.sweeps.measure.requests import FAST, LEARNED, ROPE
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results") / "fake"
-    fast = dict(
-        model__num_layers=1,
-        train__learning_rate=1e-2,
-        train__steps=40,
-        evaluate__curve_every=40,
-        execution__chunk_steps=40,
-    )
-    tiny.train(folder, tiny.group(dict(name="rope", base=500.0), **fast))
-    tiny.train(folder, tiny.group(LEARNED, seeds=1, **fast))
+    tiny.train(folder, tiny.group(ROPE, **FAST))
+    tiny.train(folder, tiny.group(LEARNED, seeds=1, **FAST))
     return folder
 
 

@@ -3,8 +3,16 @@
 from pe_lab.runs import records
 from pe_lab.sweeps import measure
 
+ROPE = dict(name="rope", base=500.0)
 LEARNED = dict(name="learned", max_positions=13)
 WORDS = dict(model=dict(encodings="rope")), dict(model=dict(encodings="learned"))
+FAST = dict(
+    model__num_layers=1,
+    train__learning_rate=1e-2,
+    train__steps=40,
+    evaluate__curve_every=40,
+    execution__chunk_steps=40,
+)
 
 
 def ask(*lengths, offsets=(0,), only_missing=False, select=None, **override):
