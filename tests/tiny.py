@@ -15,6 +15,7 @@ from pe_lab.studies import base
 from pe_lab.training.loop import train_run_group
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import Member, Members, initial_state
+from tests.runs.config_runs import with_changes
 
 
 def values(**changes: Any) -> dict[str, Any]:
@@ -32,13 +33,7 @@ def values(**changes: Any) -> dict[str, Any]:
         curve_examples=8,
     )
     c.execution.chunk_steps = 4
-    plain = c.to_dict()
-    for path, value in changes.items():
-        *parents, last = path.split("__")
-        inner = plain
-        for key in parents:
-            inner = inner[key]
-        inner[last] = value
+    plain = with_changes(c.to_dict(), changes)
     evaluate, longest = plain["evaluate"], plain["train"]["max_length"]
     if evaluate["validation_lengths"] is None:  # few, to be fast
         validated = tuple(n for n in evaluate["lengths"] if n <= longest)

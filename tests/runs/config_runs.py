@@ -6,14 +6,18 @@ from pe_lab.studies import base
 
 def values(**changes):
     """pe_lab/studies/base.py's values, with changes by path: train__steps=3."""
-    found = base.get_config().to_dict()
+    return with_changes(base.get_config().to_dict(), changes)
+
+
+def with_changes(values, changes):
+    """Values of a config in which some are replaced, by their path."""
     for path, value in changes.items():
         *parents, last = path.split("__")
-        inner = found
+        inner = values
         for key in parents:
             inner = inner[key]
         inner[last] = value
-    return found
+    return values
 
 
 def run(**changes):
@@ -22,10 +26,6 @@ def run(**changes):
 
 def encodings(*specs):
     return {"model__encodings": specs}
-
-
-def changed(changes):
-    return {"evaluate__overrides": changes}
 
 
 SHIFTED = dict(name="shifted", max_shift=5)

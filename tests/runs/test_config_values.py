@@ -11,17 +11,16 @@ from pe_lab.runs.labels import label, parse
 from pe_lab.runs.plugin import Plugin
 from pe_lab.runs.run import from_record
 from pe_lab.runs.settings import STACKS
-from tests.runs.config_runs import PARENT, SHIFTED, changed, encodings, run, values
+from tests.runs.config_runs import PARENT, SHIFTED, encodings, run, values
 
 
 def test_a_run_comes_back_from_its_values_also_through_json():
     specs = encodings(
         dict(name="rope", layers=[1], base=500000, stacks=["cross"]), dict(name="learned")
     )
-    changes = changed([dict(positions=SHIFTED), dict(encodings=[], label="bare")])
     made = run(
         **specs,
-        **changes,
+        evaluate__overrides=[dict(positions=SHIFTED), dict(encodings=[], label="bare")],
         evaluate__lengths=[4, 8],
         layout__name="encoder_decoder",
         init_from=PARENT,
@@ -59,20 +58,10 @@ def test_lists_become_tuples_so_that_a_run_can_be_a_key():
 
 
 def test_an_encoding_in_attention_says_whether_layers_share_it_and_one_at_the_input_does_not():
-    made = run(
-        **encodings(
-            dict(name="rope"),
-            dict(name="shaw"),
-            dict(name="shaw", share=True),
-            dict(name="learned"),
-        )
-    )
-    assert [(e.layers, e.share) for e in made.model.encodings] == [
-        (None, True),
-        (None, False),
-        (None, True),
-        (None, None),
-    ]
+    specs = [dict(name=name) for name in ("rope", "shaw", "learned")]
+    made = run(**encodings(*specs, dict(name="shaw", share=True)))
+    assert [e.share for e in made.model.encodings] == [True, False, None, True]
+    assert {e.layers for e in made.model.encodings} == {None}
 
 
 def test_the_data_seed_follows_the_seed_unless_given():

@@ -24,46 +24,27 @@ def test_a_flipped_byte_in_a_record_is_refused_wherever_it_is(tmp_path):
             records.read(path)
 
 
-def test_a_changed_value_is_refused_by_the_digest(tmp_path):
-    path = records.write(tmp_path, record())
-    path.write_text(
-        path.read_text(encoding="utf-8").replace('"value": 0.5', '"value": 0.6'), encoding="utf-8"
-    )
-    with pytest.raises(
-        UserError,
-        match=(
-            r"is damaged \(its content does not match its digest\)\. The next sweep sets it "
-            r"aside and runs it again\."
+VALUE = b'"value": 0.5'
+OTHER_DIGEST = r"its content does not match its digest\)\. The next sweep sets it aside and runs it"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda whole: whole.replace(VALUE, b'"value": 0.6'), OTHER_DIGEST),
+        (lambda whole: whole.replace(VALUE, b'"value": NaN'), ""),
+        (lambda whole: whole.replace(VALUE, b'"value": 1e999'), ""),
+        *((lambda whole, n=n: whole[: len(whole) * n // 10], "") for n in (0, 3, 9)),
+        *(
+            (lambda whole, text=text: text, "")
+            for text in (b"[]", b"3", b'"digest"', b"{}", b'{"schema_version": 1}', b"\xff")
         ),
-    ):
-        records.read(path)
-
-
-@pytest.mark.parametrize("number", ["NaN", "1e999"])
-def test_a_number_that_is_not_finite_is_refused(tmp_path, number):
+    ],
+)
+def test_another_content_is_damage(tmp_path, change, reason):
     path = records.write(tmp_path, record())
-    path.write_text(
-        path.read_text(encoding="utf-8").replace('"value": 0.5', f'"value": {number}'),
-        encoding="utf-8",
-    )
-    with pytest.raises(UserError, match="is damaged"):
-        records.read(path)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
-def test_a_part_of_a_record_is_refused(tmp_path, share):
-    path = records.write(tmp_path, record())
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(UserError, match=f"The record {path} is damaged"):
-        records.read(path)
-
-
-@pytest.mark.parametrize("text", ["[]", "3", '"digest"', "{}", '{"schema_version": 1}', "\xff"])
-def test_json_that_is_no_record_is_refused(tmp_path, text):
-    path = tmp_path / "x.json"
-    path.write_text(text, encoding="latin-1")
-    with pytest.raises(UserError, match=f"The record {path} is damaged"):
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(UserError, match=rf"^The record {path} is damaged \(.*{reason}"):
         records.read(path)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from pe_lab.runs import grid, labels
+from pe_lab.runs import labels
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import agrees, label, parse, parse_several
 
@@ -54,40 +54,32 @@ def test_what_a_label_says_reads_back_as_it_was(specs):
     assert parse(label(specs)) == specs
 
 
-def test_a_point_of_a_sweep_carries_the_label_that_reads_back():
-    (point,) = grid.product({"model.encodings": [(ROPE, dict(name="alibi"))]})
-    assert parse(point["model.encodings"].label) == point["model.encodings"].value
-
-
-def test_words_need_no_quotes_and_may_have_them():
-    spec = {"name": "rope", "scaling": "yarn", "factor": 4}
-    assert (
-        parse("rope(scaling=yarn, factor=4)")
-        == parse(" rope(scaling='yarn',factor=4)\n")
-        == parse('"rope"(scaling="yarn", factor=4)')
-    )
-    assert parse("rope(scaling=yarn, factor=4)") == (spec,)
-
-
-def test_several_are_joined_in_their_order():
-    assert [spec["name"] for spec in parse("rope + learned(max_positions=9)+alibi")] == [
-        "rope",
-        "learned",
-        "alibi",
-    ]
-
-
-@pytest.mark.parametrize("text", ["none", "  none "])
-def test_none_is_no_spec_at_all(text):
-    assert parse(text) == ()
-
-
-def test_a_class_of_ones_own_stands_in_quotes():
-    assert parse('"mine.steps:Steps"(size=3) + rope') == (
-        {"name": "mine.steps:Steps", "size": 3},
-        {"name": "rope"},
-    )
-    assert parse('"mine.steps:Steps"') == ({"name": "mine.steps:Steps"},)
+@pytest.mark.parametrize(
+    ("text", "specs"),
+    [
+        *(
+            (text, [dict(name="rope", scaling="yarn", factor=4)])
+            for text in (
+                "rope(scaling=yarn, factor=4)",
+                " rope(scaling='yarn',factor=4)\n",
+                '"rope"(scaling="yarn", factor=4)',
+            )
+        ),
+        (
+            "rope + learned(max_positions=9)+alibi",
+            [dict(name="rope"), dict(name="learned", max_positions=9), dict(name="alibi")],
+        ),
+        ("none", []),
+        ("  none ", []),
+        (
+            '"mine.steps:Steps"(size=3) + rope',
+            [dict(name="mine.steps:Steps", size=3), dict(name="rope")],
+        ),
+        ('"mine.steps:Steps"', [dict(name="mine.steps:Steps")]),
+    ],
+)
+def test_words_need_no_quotes_and_may_have_them(text, specs):
+    assert parse(text) == tuple(specs)
 
 
 def test_the_label_of_a_users_class_reads_back():

@@ -4,76 +4,81 @@ import pytest
 
 from pe_lab.runs import config, plugins
 from tests import members
-from tests.runs.config_runs import PARENT, SHIFTED, changed, encodings, run, values
+from tests.runs.config_runs import PARENT, SHIFTED, encodings, run, values
+
+# Each changes the id alone.
+OF_WEIGHTS = {
+    "seed": 1,
+    "data_seed": 1,
+    "task": dict(name="reverse"),
+    "task__num_symbols": 63,
+    "layout__end_token": False,
+    "layout__name": "encoder",
+    "layout__examples_per_context": 2,
+    "layout__document_mask": False,
+    "model__qk_norm": True,
+    "model__scale_logits": False,
+    "model__shared_projections": "qk",
+    "model__convolution_sites": ("A", "C"),
+    "model__token_shift": "values",
+    "model__output_gate": "head",
+    "model__head_output_norm": True,
+    "model__learned_sinks": True,
+    "model__logit_temperature": "ssmax",
+    "model__norm_after_attention": True,
+    "model__sliding_window": 4,
+    "model__sink_token": True,
+    "model__num_loops": 2,
+    "model__loop_injection": "add",
+    "train__min_loops": 1,
+    "model__compute_dtype": "bfloat16",
+    "train__criterion": 0.9,
+    "train__extra_steps": 5,
+    "init_from": PARENT,
+    "positions": dict(name="normalized"),
+    "model__width": 32,
+    "model__num_layers": 1,
+    "model__num_heads": 2,
+    "model__feedforward_width": 32,
+    "model__activation": "relu",
+    "model__norm": "rms",
+    "model__norm_position": "post",
+    "model__dropout": 0.1,
+    "model__scale_embeddings": False,
+    "model__tied_output": True,
+    "train__steps": 1,
+    "train__batch_size": 8,
+    "train__min_length": 2,
+    "train__max_length": 17,
+    "train__length_per": "step",
+    "train__num_examples": 10,
+    "train__loss_reduction": "example",
+    "train__learning_rate": 1e-3,
+    "train__schedule": "constant",
+    "train__warmup_steps": 0,
+    "train__final_rate_fraction": 0.2,
+    "train__beta1": 0.8,
+    "train__beta2": 0.9,
+    "train__epsilon": 1e-7,
+    "train__weight_decay": 0,
+    "train__clip_norm": 2,
+    "train__encoding_rate_factor": 2,
+    "train__encoding_weight_decay": 0.1,
+}
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        dict(seed=1),
-        dict(data_seed=1),
-        dict(task=dict(name="reverse")),
-        dict(task__num_symbols=63),
-        dict(layout__end_token=False),
-        dict(layout__name="encoder"),
+        *({path: value} for path, value in OF_WEIGHTS.items()),
         dict(layout__name="encoder_decoder"),
-        dict(layout__examples_per_context=2),
-        dict(layout__document_mask=False),
-        dict(model__qk_norm=True),
-        dict(model__scale_logits=False),
         dict(model__mixer="lstm", model__encodings=()),
-        dict(model__shared_projections="qk"),
         dict(model__shared_projections="qkv"),
-        dict(model__convolution_sites=("A", "C")),
         dict(model__convolution_sites=("A",), model__convolution_width=3),
         dict(model__convolution_sites=("A",), model__convolution_residual=False),
-        dict(model__token_shift="values"),
-        dict(model__output_gate="head"),
-        dict(model__head_output_norm=True),
-        dict(model__learned_sinks=True),
-        dict(model__logit_temperature="ssmax"),
-        dict(model__norm_after_attention=True),
-        dict(model__sliding_window=4),
-        dict(model__sink_token=True),
-        dict(model__num_loops=2),
-        dict(model__loop_injection="add"),
-        dict(train__min_loops=1),
-        dict(model__compute_dtype="bfloat16"),
-        dict(train__criterion=0.9),
-        dict(train__extra_steps=5),
-        dict(init_from=PARENT),
-        dict(positions=dict(name="normalized")),
-        dict(model__width=32),
-        dict(model__num_layers=1),
-        dict(model__num_heads=2),
-        dict(model__feedforward_width=32),
-        dict(model__activation="relu"),
-        dict(model__norm="rms"),
-        dict(model__norm_position="post"),
-        dict(model__dropout=0.1),
-        dict(model__scale_embeddings=False),
-        dict(model__tied_output=True),
         encodings(),
         encodings(dict(name="sinusoidal", base=5000)),
         encodings(dict(name="sinusoidal"), dict(name="nope")),
-        dict(train__steps=1),
-        dict(train__batch_size=8),
-        dict(train__min_length=2),
-        dict(train__max_length=17),
-        dict(train__length_per="step"),
-        dict(train__num_examples=10),
-        dict(train__loss_reduction="example"),
-        dict(train__learning_rate=1e-3),
-        dict(train__schedule="constant"),
-        dict(train__warmup_steps=0),
-        dict(train__final_rate_fraction=0.2),
-        dict(train__beta1=0.8),
-        dict(train__beta2=0.9),
-        dict(train__epsilon=1e-7),
-        dict(train__weight_decay=0),
-        dict(train__clip_norm=2),
-        dict(train__encoding_rate_factor=2),
-        dict(train__encoding_weight_decay=0.1),
     ],
     ids=str,
 )
@@ -81,34 +86,33 @@ def test_the_run_id_changes_with_all_that_determines_the_weights(changes):
     assert run(**changes).run_id != run().run_id
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        dict(evaluate__lengths=(4,)),
-        dict(evaluate__offsets=(0, 64)),
-        dict(evaluate__num_examples=8),
-        dict(evaluate__curve_every=7),
-        dict(checkpoints__interval=1),
-        dict(checkpoints__keep_final=False),
-        dict(checkpoints__keep_curve=True),
-        dict(execution__members="vmap"),
-        dict(execution__kernels="reference"),
-        dict(execution__chunk_steps=7),
-        dict(execution__max_members=1),
-        dict(execution__remat=True),
-        dict(evaluate__curve_lengths=(8,)),
-        dict(evaluate__curve_examples=8),
-        changed([dict(positions=SHIFTED)]),
-        dict(evaluate__frozen="folder"),
-        dict(evaluate__exact_operands="none"),
-        dict(train__extra_steps=5),
-    ],
-    ids=str,
-)
-def test_the_run_id_ignores_how_a_run_is_measured_saved_and_executed(changes):
-    """Of a run that trains for all steps."""
+# Of a run that trains for all steps.
+OF_MEASUREMENTS = {
+    "evaluate__lengths": (4,),
+    "evaluate__offsets": (0, 64),
+    "evaluate__num_examples": 8,
+    "evaluate__curve_every": 7,
+    "checkpoints__interval": 1,
+    "checkpoints__keep_final": False,
+    "checkpoints__keep_curve": True,
+    "execution__members": "vmap",
+    "execution__kernels": "reference",
+    "execution__chunk_steps": 7,
+    "execution__max_members": 1,
+    "execution__remat": True,
+    "evaluate__curve_lengths": (8,),
+    "evaluate__curve_examples": 8,
+    "evaluate__overrides": [dict(positions=SHIFTED)],
+    "evaluate__frozen": "folder",
+    "evaluate__exact_operands": "none",
+    "train__extra_steps": 5,
+}
+
+
+@pytest.mark.parametrize(("path", "value"), OF_MEASUREMENTS.items())
+def test_the_run_id_ignores_how_a_run_is_measured_saved_and_executed(path, value):
     fixed = run(train__criterion=None)
-    changed = run(train__criterion=None, **changes)
+    changed = run(train__criterion=None, **{path: value})
     assert changed != fixed
     assert changed.run_id == fixed.run_id
 
@@ -209,17 +213,15 @@ def test_the_run_id_says_that_inputs_are_held_out_and_that_of_an_older_run_does_
 
 def test_a_run_without_injection_and_drawn_loops_keeps_its_id():
     identity = run(model__num_loops=2).identity()
-    assert "loop_injection" not in identity["model"]
-    assert "scale_logits" not in identity["model"]
-    assert "mixer" not in identity["model"]
-    assert "shared_projections" not in identity["model"]
+    later = {"loop_injection", "scale_logits", "mixer", "shared_projections"}
+    assert later.isdisjoint(identity["model"])
     assert "min_loops" not in identity["train"]
 
 
 def test_heads_and_a_scheme_are_part_of_the_run_id_only_where_they_are_set():
     plain = run(**encodings(dict(name="fire")))
-    assert "heads" not in plain.identity()["model"]["encodings"][0]
-    assert "positions" not in plain.identity()["model"]["encodings"][0]
+    (identity,) = plain.identity()["model"]["encodings"]
+    assert not {"heads", "positions"} & set(identity)
     changed = [dict(heads=(0,)), dict(heads=(1,)), dict(positions=dict(name="contiguous"))]
     ids = {run(**encodings(dict(name="fire", **change))).run_id for change in changed}
     assert len({plain.run_id, *ids}) == 4

@@ -59,14 +59,16 @@ def test_a_run_is_done_when_its_record_has_all_that_is_asked(status, rows, done)
 
 def test_a_run_is_done_when_it_has_what_is_asked_with_every_change_whatever_it_is_called():
     run = expand(overrides=[dict(encodings=(), label="bare")]).runs[0]
+    points = evaluation_points.grid(run)
     # Validation; two test lengths at two offsets, as trained and with the override.
-    assert len(evaluation_points.grid(run)) == 2 + 2 * 2 * 2
+    assert len(points) == 2 + 2 * 2 * 2
+    rows_of_points = [point.row("exact_match", 0.5, 32) for point in points]
     plain = [*validated(), *measured()]
     found = [
         {"status": "finished", "rows": rows, "config": run.to_dict()}
-        for rows in (plain, [*plain, *measured(override=BARE)])
+        for rows in (plain, [*plain, *measured(override=BARE)], rows_of_points)
     ]
-    assert [is_done(run, each) for each in found] == [False, True]
+    assert [is_done(run, each) for each in found] == [False, True, True]
 
 
 @pytest.mark.parametrize(
