@@ -52,6 +52,14 @@ def call(module, *arguments, cwd=ROOT, path=()):
     return done
 
 
+def refused(module, *arguments, **places):
+    """Return the sentence of a command that must exit with status 2, without "error: "."""
+    done = call(module, *arguments, **places)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert done.stderr.startswith("error: ")
+    return done.stderr.removeprefix("error: ").rstrip("\n")
+
+
 def _serve():
     import pe_lab.inspection.scorecard_report
     import pe_lab.results.tables

@@ -8,7 +8,7 @@ import pytest
 from pe_lab import cli
 from pe_lab.cli import _studies
 from pe_lab.runs.errors import UserError
-from tests.experiments.entry_points import ROOT, call
+from tests.experiments.entry_points import ROOT, call, refused
 
 QUICKSTART = ROOT / "results" / "published" / "quickstart"
 # Commands, each with the flags that it needs to get as far as the study.
@@ -27,12 +27,6 @@ READERS = {
 @pytest.fixture(params=READERS)
 def reader(request):
     return request.param, READERS[request.param]
-
-
-def refused(module, *arguments, cwd=ROOT):
-    done = call(module, *arguments, cwd=cwd)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    return done.stderr.removeprefix("error: ").rstrip("\n")
 
 
 def test_every_command_that_reads_a_study_is_tested_here():

@@ -3,7 +3,7 @@
 import pytest
 
 from pe_lab.runs import records
-from tests.experiments.entry_points import call
+from tests.experiments.entry_points import call, refused
 from tests.experiments.swept_studies import STUDY
 from tests.results.fake_study import point, record, write_study
 
@@ -13,11 +13,9 @@ from tests.results.fake_study import point, record, write_study
 def test_another_study_in_the_same_folder_is_refused(tmp_path, dry):
     folder = write_study(tmp_path / "mine", (point("rope", 0), record("r0")), name="mine")
     before = (folder / "study.json").read_text()
-    refused = call("sweep", "--config=configs/smoke.py", f"--results={folder}", *dry)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == (
-        f"error: {folder} holds the study 'mine': give another folder for 'smoke', "
-        "--results=FOLDER.\n"
+    sentence = refused("sweep", "--config=configs/smoke.py", f"--results={folder}", *dry)
+    assert sentence == (
+        f"{folder} holds the study 'mine': give another folder for 'smoke', --results=FOLDER."
     )
     assert (folder / "study.json").read_text() == before
 

@@ -10,7 +10,7 @@ import pytest
 
 from pe_lab.results import frame
 from pe_lab.runs import records
-from tests.experiments.entry_points import ROOT, call
+from tests.experiments.entry_points import ROOT, call, refused
 from tests.results.fake_study import values
 
 pytestmark = pytest.mark.full
@@ -81,12 +81,11 @@ def shown_loss(work, length):
 def test_evaluate_refuses_changed_code_and_changes_nothing(work):
     before = {path: path.read_bytes() for path in (work / "results" / "records").iterdir()}
     change_code(work)
-    refused = evaluate(work, "--lengths=4")
+    arguments = [work / "results", "--allow_plugins=steep", "--lengths=4"]
     (record,) = records.read_all(work / "results").values()
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == (
-        f"error: The code of encodings/{NAME} has changed since the run {record['run_id']} was "
-        "trained or evaluated: restore it, or give --allow_changed_code to mark the new rows.\n"
+    assert refused("evaluate", *arguments, path=[work]) == (
+        f"The code of encodings/{NAME} has changed since the run {record['run_id']} was "
+        "trained or evaluated: restore it, or give --allow_changed_code to mark the new rows."
     )
     assert {path: path.read_bytes() for path in before} == before
 
@@ -128,9 +127,8 @@ def test_a_sweep_does_not_extend_the_evaluation_of_a_run_of_changed_code(work):
     arguments = [f"--config={config}", f"--results={work / 'results'}", "--dry_run"]
     assert "to train: 1 run in 1 run group" in call("sweep", *arguments, path=[work, ROOT]).stdout
     change_code(work)
-    refused = call("sweep", *arguments, path=[work, ROOT])
-    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert f"and the code of encodings/{NAME} has changed since it was trained" in refused.stderr
+    sentence = refused("sweep", *arguments, path=[work, ROOT])
+    assert f"and the code of encodings/{NAME} has changed since it was trained" in sentence
 
 
 def test_every_command_that_shows_runs_notes_changed_code(work, tmp_path):

@@ -10,7 +10,7 @@ from pe_lab.runs import records, study_files
 from pe_lab.sweeps import integrity
 from pe_lab.training import checkpoint
 from tests import tiny
-from tests.experiments.entry_points import call
+from tests.experiments.entry_points import call, refused
 
 GROUP = tiny.group(
     "rope",
@@ -120,6 +120,5 @@ def test_the_command_prints_one_line_a_problem_and_ends_with_status_1(folder):
     done = call("check", folder)
     assert (done.returncode, done.stderr) == (1, "")
     assert len(done.stdout.splitlines()) == 2
-    done = call("check", folder / "nowhere")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"error: There is no folder {folder / 'nowhere'}.\n"
+    nowhere = folder / "nowhere"
+    assert refused("check", nowhere) == f"There is no folder {nowhere}."

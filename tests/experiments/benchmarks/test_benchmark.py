@@ -1,5 +1,6 @@
 """The command measures the costs of a config and of its sweep."""
 
+import functools
 import json
 import sys
 
@@ -26,20 +27,12 @@ def get_config():
 
 
 @pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
+def call(call_main, tmp_path):
     """Arguments after the config to (exit status, stdout, stderr)."""
     path = tmp_path / "small.py"
     path.write_text(CONFIG, encoding="utf-8")
-
-    def run(*arguments):
-        monkeypatch.setattr(
-            sys, "argv", ["experiments.benchmark", f"--config={path}", *map(str, arguments)]
-        )
-        with pytest.raises(SystemExit) as exited:
-            cli.main_of(benchmark, "python -m experiments.benchmark")
-        return exited.value.code, *capsys.readouterr()
-
-    return run
+    main = functools.partial(cli.main_of, benchmark, "python -m experiments.benchmark")
+    return functools.partial(call_main, main, f"--config={path}")
 
 
 SWEEP = """

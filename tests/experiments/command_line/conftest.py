@@ -35,7 +35,7 @@ class Options:
 
 
 @pytest.fixture
-def call(monkeypatch, capsys):
+def call(monkeypatch, call_main):
     """Call from arguments to (exit status, stdout, stderr, what main received), in this process."""
     received = []
 
@@ -48,12 +48,9 @@ def call(monkeypatch, capsys):
             received.append((file, options.workers, options.dry_run))
             return main(file)
 
-        monkeypatch.setattr(sys, "argv", ["pe-lab sweep", *map(str, arguments)])
         monkeypatch.setattr(os, "_exit", sys.exit)  # Ctrl-C must not end pytest
         module = ModuleType("command", "A command.")
         module.Options, module.run = Options, command
-        with pytest.raises(SystemExit) as exited:
-            cli.main_of(module, "pe-lab sweep")
-        return exited.value.code, *capsys.readouterr(), received
+        return *call_main(lambda: cli.main_of(module, "pe-lab sweep"), *arguments), received
 
     return run

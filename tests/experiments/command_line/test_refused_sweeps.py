@@ -4,17 +4,7 @@ import json
 
 import pytest
 
-from tests.experiments import entry_points
-
-
-def refused(module, *arguments):
-    """Return the line on stderr of a command that must exit with status 2, in its own process."""
-    answer = entry_points.call(module, *arguments)
-    assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (2, "", 1), (
-        answer.stderr
-    )
-    assert answer.stderr.startswith("error: ")
-    return answer.stderr.removeprefix("error: ").rstrip("\n")
+from tests.experiments.entry_points import call, refused
 
 
 @pytest.mark.slow
@@ -143,7 +133,7 @@ def test_an_override_applies_to_the_points_without_its_axis(config_file, tmp_pat
     file = config_file(sweep=points)
     folder = tmp_path / "results"
     arguments = [f"--config={file}", f"--results={folder}", "--write_groups"]
-    done = entry_points.call("sweep", *arguments, "--config.train.steps=5")
+    done = call("sweep", *arguments, "--config.train.steps=5")
     assert done.returncode == 0
     assert done.stderr.startswith(
         "note: --config.train.steps has no effect on 1 of 2 points, which have it as an axis\n"
@@ -174,9 +164,7 @@ def test_a_damaged_record_is_refused_by_tables_and_run_again_by_a_sweep(tmp_path
     )
     sentence = f"The record {tmp_path}/records/x.json is damaged ("
     assert refused("tables", tmp_path).startswith(sentence)
-    done = entry_points.call(
-        "sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}"
-    )
+    done = call("sweep", "--config=configs/smoke.py", "--dry_run", f"--results={tmp_path}")
     assert done.returncode == 0
     assert f"\nnote: {sentence}" in done.stdout
     assert (tmp_path / "records" / "x.json").exists()  # a dry run touches nothing

@@ -1,5 +1,5 @@
+import functools
 import shutil
-import sys
 
 import pytest
 
@@ -26,13 +26,6 @@ def folder(trained, tmp_path):
 
 
 @pytest.fixture
-def call(monkeypatch, capsys):
+def call(call_main):
     """Arguments to (exit status, stdout, stderr)."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["pe-lab", "evaluate", *arguments])
-        with pytest.raises(SystemExit) as exited:
-            cli.main()
-        return exited.value.code, *capsys.readouterr()
-
-    return run
+    return functools.partial(call_main, functools.partial(cli.main, "evaluate"))
