@@ -10,7 +10,6 @@ An axis is a mapping from a dotted path of the config to its values. A point is 
 paths to choices. A choice is a value with the label that tables show.
 """
 
-import builtins
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -87,7 +86,7 @@ def zipped(*axes: Axis) -> list[Point]:
     lengths = {len(part) for part in parts}
     if len(lengths) > 1:
         raise ValueError(f"zipped axes must be equally long, got {sorted(lengths)} values.")
-    return [_merge(points) for points in builtins.zip(*parts, strict=True)]
+    return [_merge(points) for points in zip(*parts, strict=True)]
 
 
 def concat(*parts: list[Point]) -> list[Point]:

@@ -4,7 +4,6 @@ import ast
 import functools
 import hashlib
 import inspect
-from collections.abc import Mapping
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -90,19 +89,15 @@ def _imported_names(source: str) -> set[str]:
     return names
 
 
-def changed(sources: Mapping[str, str | None]) -> list[str]:
-    """Return the plugins whose file has another digest now, or is gone.
+def is_changed(plugin: str, digest: str | None) -> bool:
+    """Return whether the file of a plugin has another digest now, or is gone.
 
-    A class whose file is known only after an import that is not allowed is left out.
+    A class whose file is known only after an import that is not allowed has not changed.
 
     Args:
-      sources: digest of the file by family and name, as in "encodings/rope".
+      plugin: family and name, as in "encodings/rope".
     """
-    names = []
-    for plugin, digest in sources.items():
-        family, _, name = plugin.partition("/")
-        current = source_digest(family, name)
-        is_unknown = current is None and ":" in name and not allowed_plugins.is_allowed(name)
-        if current != digest and not is_unknown:
-            names.append(plugin)
-    return names
+    family, _, name = plugin.partition("/")
+    current = source_digest(family, name)
+    is_unknown = current is None and ":" in name and not allowed_plugins.is_allowed(name)
+    return current != digest and not is_unknown

@@ -1,5 +1,6 @@
 """Runs whose encodings, schemes or tasks have changed in this checkout since they were trained."""
 
+import functools
 from collections.abc import Iterable
 
 from pe_lab.runs import code_versions, plugin_sources
@@ -8,20 +9,14 @@ from pe_lab.runs.record_schema import JsonObject
 
 def changed_plugins(records: Iterable[JsonObject]) -> dict[str, list[str]]:
     """The plugins with another file than in training, by run id; no entry for unchanged runs."""
-    sources_by_run = {record["run_id"]: code_versions.trained(record) for record in records}
     # Most runs share their plugins, so each version of a file is compared once.
-    versions = set()
-    for sources in sources_by_run.values():
-        versions |= set(sources.items())
-    changed = set()
-    for name, digest in versions:
-        if plugin_sources.changed({name: digest}):
-            changed.add((name, digest))
+    is_changed = functools.cache(plugin_sources.is_changed)
     changed_by_run = {}
-    for run_id, sources in sources_by_run.items():
-        names = [name for name, digest in sources.items() if (name, digest) in changed]
+    for record in records:
+        sources = code_versions.trained(record)
+        names = [name for name, digest in sources.items() if is_changed(name, digest)]
         if names:
-            changed_by_run[run_id] = names
+            changed_by_run[record["run_id"]] = names
     return changed_by_run
 
 

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from pe_lab.results import read_analysis_spec, significance, statistics
 from pe_lab.runs import analysis_spec, plugins
-from pe_lab.runs.analysis_spec import SEED_AXES, AnalysisSpec, Contrast, MetricPoint
+from pe_lab.runs.analysis_spec import SEED_AXES, SEPARATOR, AnalysisSpec, Contrast, MetricPoint
 from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.run import Run
 from pe_lab.sweeps.setups import Setups
@@ -65,12 +65,10 @@ def _setups(study: ExpandedStudy, setups: Setups) -> dict[Run, Setup]:
 def _variants(study: ExpandedStudy, spec: AnalysisSpec) -> dict[str, list[Entry]]:
     """The entries of each variant, one for each seed and setting, by the variant's name."""
     variants: dict[str, list[Entry]] = {}
+    hidden = (*SEED_AXES, *spec.tuned)
     for entry in study.entries:
-        hidden = (*SEED_AXES, *spec.tuned)
         labels = [text for axis, text in entry.labels.items() if axis not in hidden and text]
-        name = " · ".join(labels) or study.name
-        entries = variants.setdefault(name, [])
-        entries.append(entry)
+        variants.setdefault(SEPARATOR.join(labels) or study.name, []).append(entry)
     return variants
 
 

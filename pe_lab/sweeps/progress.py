@@ -1,5 +1,6 @@
 """Progress of a sweep: a live table in a terminal, plain lines elsewhere."""
 
+import dataclasses
 import threading
 import time
 
@@ -12,6 +13,46 @@ from pe_lab.sweeps import durations
 from pe_lab.sweeps.launchers.base import Event
 
 _PLAIN_INTERVAL = 10.0  # seconds between two lines of one run group
+# Events after which no process trains or evaluates a run group.
+_INACTIVE = ("queued", "elsewhere", "left", "died", "saved", "stopped", "ended")
+
+
+@dataclasses.dataclass
+class _Group:
+    """A run group and what is known of its training.
+
+    Attributes:
+      state: the latest value of each key of its events.
+      rated_steps: steps with a known rate, times members.
+      rated_seconds: the time that they took, without compilation.
+    """
+
+    label: str
+    total: int  # steps
+    num_members: int
+    step: int = 0
+    state: Event = dataclasses.field(default_factory=dict)
+    rated_steps: int = 0
+    rated_seconds: float = 0.0
+    started_at: float | None = None
+    printed_at: float = 0.0
+    is_active: bool = False
+    has_ended: bool = False
+
+    def add_rate(self, event: Event) -> None:
+        """Add the steps since the last event, at the rate of training alone."""
+        new_steps = max(0, event["step"] - self.step)  # a resumed group may go back
+        steps = new_steps * self.num_members
+        rate = event["steps_per_second"]
+        if rate:
+            self.rated_steps += steps
+            self.rated_seconds += steps / rate
+
+    def overhead(self) -> float:
+        """Seconds since its start in which it did not train: compilation, evaluation."""
+        if self.started_at is None:
+            return 0.0
+        return max(0.0, time.monotonic() - self.started_at - self.rated_seconds)
 
 
 class Progress:
@@ -27,18 +68,11 @@ class Progress:
         groups: dict[str, tuple[str, int, int]],
         console: Console | None = None,
     ):
-        self.groups = groups
+        self.groups = {group_id: _Group(*group) for group_id, group in groups.items()}
         self.console = console or Console()
-        self.steps = dict.fromkeys(groups, 0)
-        self.state: dict[str, Event] = {}
-        self.rated_steps: dict[str, int] = {}  # steps with a known rate, times members
-        self.rated_seconds: dict[str, float] = {}  # the time that they took, without compilation
-        self.started_at: dict[str, float] = {}
+        self.begun: list[_Group] = []  # in the order of their first events
         self.overheads: list[float] = []  # seconds of ended groups outside of training
-        self.active: set[str] = set()
-        self.ended: set[str] = set()
         self.stopping = False
-        self.printed_at: dict[str, float] = {}
         self.lock = threading.Lock()
         self.live: Live | None = None
         if self.console.is_terminal and groups:
@@ -53,51 +87,31 @@ class Progress:
         if self.live:
             self.live.stop()
 
-    def event(self, group: str, event: Event) -> None:
+    def event(self, group_id: str, event: Event) -> None:
         """Add one event of a run group; safe from any thread."""
-        if event["event"] == "saving" and not self.stopping:
+        kind = event["event"]
+        if kind == "saving" and not self.stopping:
             self.stopping = True
             # Without the lock: the live display takes it to draw this line.
             self._print("stopping: workers are saving; Ctrl-C again ends them at once")
         with self.lock:
-            state = self.state.setdefault(group, {})
-            state.update(event)
-            if event["event"] == "started":
-                self.started_at[group] = time.monotonic()
-            elif event["event"] == "progress":
-                self._add_rate(group, event)
-            self.steps[group] = event.get("step", self.steps[group])
-            if event["event"] == "ended":
-                if self.rated_seconds.get(group) and not event.get("status"):
-                    self.overheads.append(self._overhead(group))
-                self.ended.add(group)
-                self.steps[group] = self.groups[group][1]
-            self._set_active(group, event["event"])
+            group = self.groups[group_id]
+            if not group.state:
+                self.begun.append(group)
+            group.state.update(event)
+            if kind == "started":
+                group.started_at = time.monotonic()
+            elif kind == "progress":
+                group.add_rate(event)
+            group.step = event.get("step", group.step)
+            if kind == "ended":
+                if group.rated_seconds and not event.get("status"):
+                    self.overheads.append(group.overhead())
+                group.has_ended = True
+                group.step = group.total
+            group.is_active = kind not in _INACTIVE
             if not self.live:
-                self._line(group, event["event"])
-
-    def _add_rate(self, group: str, event: Event) -> None:
-        """Add the steps since the run group's last event, at the rate of training alone."""
-        _, _, num_members = self.groups[group]
-        new_steps = max(0, event["step"] - self.steps[group])  # a resumed group may go back
-        steps = new_steps * num_members
-        rate = event["steps_per_second"]
-        if rate:
-            self.rated_steps[group] = self.rated_steps.get(group, 0) + steps
-            self.rated_seconds[group] = self.rated_seconds.get(group, 0.0) + steps / rate
-
-    def _set_active(self, group: str, event: str) -> None:
-        if event in ("queued", "elsewhere", "left", "died", "saved", "stopped", "ended"):
-            self.active.discard(group)
-        else:
-            self.active.add(group)
-
-    def _overhead(self, group: str) -> float:
-        """Seconds since the start of a run group that it did not train: compilation, evaluation."""
-        if group not in self.started_at:
-            return 0.0
-        seconds = time.monotonic() - self.started_at[group]
-        return max(0.0, seconds - self.rated_seconds.get(group, 0.0))
+                self._line(group, kind)
 
     def seconds_left(self) -> float | None:
         """Time of the remaining steps and evaluations; None before the first rate of training.
@@ -105,41 +119,41 @@ class Progress:
         A run group without a rate of its own is assumed to have the mean rate of the others. The
         time outside of training is assumed to be the mean of the ended run groups.
         """
-        steps = sum(self.rated_steps.values())
-        seconds = sum(self.rated_seconds.values())
+        groups = self.groups.values()
+        steps = sum(group.rated_steps for group in groups)
+        seconds = sum(group.rated_seconds for group in groups)
         if not seconds:
             return None
         mean_rate = steps / seconds
         mean_overhead = sum(self.overheads) / max(1, len(self.overheads))
         seconds_left = 0.0
-        for group, (_, total, num_members) in self.groups.items():
-            if group in self.ended:
+        for group in groups:
+            if group.has_ended:
                 continue
-            seconds_left += max(0.0, mean_overhead - self._overhead(group))
+            seconds_left += max(0.0, mean_overhead - group.overhead())
             rate = mean_rate
-            if self.rated_steps.get(group):
-                rate = self.rated_steps[group] / self.rated_seconds[group]
-            steps_left = (total - self.steps[group]) * num_members
-            seconds_left += steps_left / rate
-        return seconds_left / max(1, len(self.active))
+            if group.rated_steps:
+                rate = group.rated_steps / group.rated_seconds
+            seconds_left += (group.total - group.step) * group.num_members / rate
+        return seconds_left / max(1, sum(group.is_active for group in groups))
 
     def _time_left(self) -> str:
         seconds = self.seconds_left()
-        if all(self.steps[group] == total for group, (_, total, _) in self.groups.items()):
-            return "evaluating" if self.active else ""
+        groups = self.groups.values()
+        if all(group.step == group.total for group in groups):
+            return "evaluating" if any(group.is_active for group in groups) else ""
         if seconds is None:
             return "estimating time left"
         return f"{durations.in_words(seconds)} left"
 
-    def _line(self, group: str, event: str) -> None:
-        elapsed = time.monotonic() - self.printed_at.get(group, 0)
-        is_recent = elapsed < _PLAIN_INTERVAL
+    def _line(self, group: _Group, event: str) -> None:
+        is_recent = time.monotonic() - group.printed_at < _PLAIN_INTERVAL
         if event in ("started", "evaluating", "finished"):
             return
         # These two come every few seconds; all other events are printed at once.
         if event in ("progress", "elsewhere") and is_recent:
             return
-        self.printed_at[group] = time.monotonic()
+        group.printed_at = time.monotonic()
         total = self._count()
         time_left = "" if self.stopping else self._time_left()
         if time_left:
@@ -154,18 +168,15 @@ class Progress:
         except (BrokenPipeError, SystemExit):
             self.console.quiet = True
 
-    def _words(self, group: str) -> tuple[str, str, str, str]:
-        label, steps, members = self.groups[group]
-        state = self.state.get(group, {})
+    def _words(self, group: _Group) -> tuple[str, str, str, str]:
+        state = group.state
         loss = state.get("loss")
         rate = state.get("steps_per_second")
         ended = "done"
         if state.get("status"):
             ended = f"FAILED: {state.get('error', 'see its log')}"
-        step = f"{self.steps[group]}/{steps}"
-        saving = "compiling, then saves"
-        if self.steps[group]:
-            saving = f"saving at step {step}"
+        step = f"{group.step}/{group.total}"
+        saving = f"saving at step {step}" if group.step else "compiling, then saves"
         texts: dict[str, str | None] = {
             "queued": f"waits in the queue as {state.get('job')}",
             "started": "starting and compiling",
@@ -182,22 +193,22 @@ class Progress:
         event = state["event"]
         if self.stopping and event == "progress":
             event = "saving"
-        activity = texts.get(event) or f"step {step} x {members}"
+        activity = texts.get(event) or f"step {step} x {group.num_members}"
         loss_text = "" if loss is None else f"loss {loss:.4f}"
         rate_text = f"{rate:.0f} steps/s" if rate else ""
-        return label, activity, loss_text, rate_text
+        return group.label, activity, loss_text, rate_text
 
     def _count(self) -> str:
-        sizes = {group: num_members for group, (_, _, num_members) in self.groups.items()}
-        num_ended = sum(sizes[group] for group in self.ended)
-        return f"{num_ended} of {sum(sizes.values())} runs"
+        groups = self.groups.values()
+        num_ended = sum(group.num_members for group in groups if group.has_ended)
+        return f"{num_ended} of {sum(group.num_members for group in groups)} runs"
 
     def _table(self) -> Table:
         with self.lock:
             table = Table.grid(padding=(0, 2))
-            for group in self.state:
-                has_failed = bool(self.state[group].get("status"))
-                if group not in self.ended or has_failed:
+            for group in self.begun:
+                has_failed = bool(group.state.get("status"))
+                if not group.has_ended or has_failed:
                     # Text, because a label may hold brackets, which rich would read as markup.
                     table.add_row(*map(Text, self._words(group)))
             time_left = "stopping" if self.stopping else self._time_left()

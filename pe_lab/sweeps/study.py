@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from pe_lab.results import read_analysis_spec
 from pe_lab.runs import check_analysis_spec, config, study_files
 from pe_lab.runs.analysis_spec import SEED_AXES, SEPARATOR
@@ -249,25 +251,11 @@ def groups(runs: Iterable[Run], together: Iterable[Sequence[str]] = ()) -> list[
     # Runs with and without a parent draw from other inputs (Trained.everywhere), so they compile
     # other programs and do not share a group, even in one generation.
     for (_, _, group_key), members in members_of.items():
-        parts = _split(members, group_key.execution.max_members)
-        run_groups += [RunGroup(tuple(part)) for part in parts]
+        num_parts = math.ceil(len(members) / group_key.execution.max_members)
+        for part in np.array_split(np.arange(len(members)), num_parts):
+            run_groups.append(RunGroup(tuple(members[i] for i in part)))
     # The sort is stable, so groups of one generation keep the order of their first runs.
     return sorted(run_groups, key=lambda group: generation(group.run))
-
-
-def _split(runs: Sequence[Run], most: int) -> list[Sequence[Run]]:
-    """The fewest parts of at most `most` runs, whose sizes differ by one at most."""
-    num_parts = math.ceil(len(runs) / most)
-    size, num_larger = divmod(len(runs), num_parts)
-    parts = []
-    start = 0
-    for i in range(num_parts):
-        end = start + size
-        if i < num_larger:
-            end += 1
-        parts.append(runs[start:end])
-        start = end
-    return parts
 
 
 def waves(groups: Iterable[RunGroup]) -> list[list[RunGroup]]:

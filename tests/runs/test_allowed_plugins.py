@@ -94,8 +94,8 @@ def test_a_digest_of_a_class_needs_no_import(package):
 
 def test_a_class_that_cannot_be_compared_without_an_import_is_not_called_changed(package):
     allowed_plugins.allow_only(())
-    sources = {"encodings/foreign:Mine": "0" * 16, "encodings/foreign.mine:Mine": "0" * 16}
-    assert plugin_sources.changed(sources) == ["encodings/foreign.mine:Mine"]
+    names = ("encodings/foreign:Mine", "encodings/foreign.mine:Mine")
+    assert [plugin_sources.is_changed(name, "0" * 16) for name in names] == [False, True]
     assert not is_imported(package)
 
 

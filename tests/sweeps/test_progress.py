@@ -220,4 +220,4 @@ def test_a_closed_stdout_ends_no_worker(monkeypatch):
         with Progress(GROUPS) as display:
             steps = [at("a", 50), says("a", "ended", status=0), says("b", "ended", status=0)]
             play(display, None, steps)
-    assert display.ended == {"a", "b"}
+    assert all(group.has_ended for group in display.groups.values())
