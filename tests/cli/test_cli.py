@@ -164,16 +164,40 @@ def test_every_member_is_listed_with_a_sentence(family, capsys):
     assert all(len(line) > 10 for line in lines.values())
 
 
-def test_configs_and_studies_are_those_of_the_folder(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(ROOT)
-    cli.run(["list", "configs"])
-    cli.run(["list", "studies"])
-    text = capsys.readouterr().out
-    assert "quickstart " in text
-    assert "\nquickstart " in text
+def test_studies_are_those_of_the_folder(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     cli.run(["list", "studies"])
     assert capsys.readouterr().out == "There are no studies in this folder.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        (["list", "configs"], ["quickstart "]),
+        (["list", "studies"], ["quickstart "]),
+        (["show", "auc"], ["  lower_is_better = False\n"]),
+        (
+            ["show", "quickstart"],
+            [
+                "folder    results/published/quickstart\n",
+                "runs      39 finished\n",
+                "axis      seed: 0, 1, 2",
+            ],
+        ),
+        (
+            ["show", "results/published/quickstart"],
+            ["folder    results/published/quickstart\n"],
+        ),
+    ],
+)
+def test_members_and_studies_of_a_checkout_are_listed_and_shown(
+    arguments, lines, capsys, monkeypatch
+):
+    monkeypatch.chdir(ROOT)
+    assert cli.run(arguments) == 0
+    text = f"\n{capsys.readouterr().out}"
+    for line in lines:
+        assert f"\n{line}" in text
 
 
 def test_a_damaged_study_does_not_hide_the_others(capsys, monkeypatch, tmp_path):
@@ -200,23 +224,6 @@ def test_a_class_of_another_package_is_shown_with_its_own_import(capsys, tmp_pat
     text = capsys.readouterr().out
     assert text.startswith("Copy again.\n")
     assert "from shown_tasks import Mine" in text
-
-
-def test_a_metric_and_a_study_are_shown(capsys, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    assert cli.run(["show", "auc"]) == 0
-    assert "lower_is_better = False" in capsys.readouterr().out
-    assert cli.run(["show", "quickstart"]) == 0
-    text = capsys.readouterr().out
-    assert "runs      39 finished\n" in text
-    assert "axis      seed: 0, 1, 2" in text
-
-
-@pytest.mark.parametrize("name", ["quickstart", "results/published/quickstart"])
-def test_a_study_is_named_by_its_name_or_folder(capsys, monkeypatch, name):
-    monkeypatch.chdir(ROOT)
-    assert cli.run(["show", name]) == 0
-    assert "folder    results/published/quickstart\n" in capsys.readouterr().out
 
 
 def test_a_config_file_shows_its_docstring_and_then_its_study(capsys, tmp_path, monkeypatch):
