@@ -31,7 +31,6 @@ def row(
     count: int,
     reason: str | None = None,
     override: JsonObject | None = None,
-    sources: Sources | None = None,
     attribute: str | None = None,
 ) -> RecordRow:
     """Return one measurement.
@@ -44,8 +43,6 @@ def row(
       count: number of examples.
       override: the evaluation override, `Override.to_dict` with "reveals_target_length"; None:
         evaluated as trained.
-      sources: digests of the plugins' files that measured it, by "encodings/rope". A record holds
-        those that differ from its provenance, and None if there are none.
       attribute: of examples, by which it was measured; None: by none.
     """
     measurement: RecordRow = {
@@ -57,7 +54,7 @@ def row(
         "value": value,
         "count": count,
         "reason": reason,
-        "sources": sources,
+        "sources": None,
     }
     if attribute is not None:
         measurement["attribute"] = attribute

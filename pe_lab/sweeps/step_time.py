@@ -162,8 +162,9 @@ def _times(turns: np.ndarray | None, step_flops: int) -> dict[str, Any]:
     }
 
 
-def peak_flops(size: int = 1024) -> float:
+def peak_flops() -> float:
     """FLOPs a second of a product of two square float32 matrices, the best of three."""
+    size = 1024
     matrix, seconds = jnp.ones((size, size)), []
     for _ in range(4):  # the first compiles
         started = time.monotonic()

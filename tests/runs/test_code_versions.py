@@ -13,7 +13,8 @@ ALIBI = {"label": "alibi", "positions": None, "encodings": [{"name": "alibi"}]}
 
 
 def row(value, sources, override=None, metric="exact_match"):
-    return record_rows.row("test", 8, 0, metric, value, 100, override=override, sources=sources)
+    made = record_rows.row("test", 8, 0, metric, value, 100, override=override)
+    return {**made, "sources": sources}
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from pe_lab.runs import locks
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps.launchers import ray as ray_launcher
 from pe_lab.sweeps.launchers.base import launcher
+from tests.sweeps.launchers.cluster_tasks import check_all_ends
 
 
 class RayError(Exception):
@@ -98,38 +98,16 @@ def launch(tmp_path, monkeypatch):
             files[-1].write_text(program, encoding="utf-8")
         events = []
         statuses = launcher({"name": "ray", **arguments}).launch(
-            files, tmp_path, lambda group, event: events.append((group, event["event"]))
+            files, tmp_path, lambda group, event: events.append((group, event))
         )
         return statuses, events
 
     return call
 
 
-def kinds(events, group):
-    return [kind for name, kind in events if name == group]
-
-
-FIRST = "import os, pathlib, sys; p = pathlib.Path(sys.argv[0] + '.x'); p.exists() or p.touch()"
-MARK = "pathlib.Path(sys.argv[0]).with_suffix('.later').touch()"
-
-
-def test_statuses_are_those_of_the_local_launcher_whatever_happens_to_a_task(
-    played, launch, tmp_path
-):
-    programs = {
-        "bad": 'import sys; print("oh no", file=sys.stderr); sys.exit(3)',
-        "dead": "import os; os.kill(os.getpid(), 9)",
-        "once": f"{FIRST} or os.kill(os.getpid(), 9)",
-        "left": f"{FIRST} or ({MARK}, sys.exit({locks.LATER}))",
-        "exits": f"import os; os._exit({locks.LATER})",
-        "good": "",
-    }
-    statuses, events = launch(programs)
-    assert statuses == {"bad": 3, "dead": -9, "once": 0, "left": 0, "exits": 1, "good": 0}
-    assert kinds(events, "good") == ["queued", "ended"] == kinds(events, "exits")
-    assert kinds(events, "dead") == ["queued", "died", "queued", "ended"] == kinds(events, "once")
-    assert kinds(events, "left") == ["queued", "left", "queued", "ended"]
-    assert (tmp_path / "logs" / "bad.log").read_text(encoding="utf-8") == "oh no\n"
+@pytest.mark.usefixtures("played")
+def test_statuses_are_those_of_the_local_launcher_whatever_happens_to_a_task(launch, tmp_path):
+    check_all_ends(launch, tmp_path)
 
 
 def test_a_task_asks_for_its_cores_and_gpus(played, launch):

@@ -143,85 +143,49 @@ def test_a_selection_says_which_runs_are_meant(trained, folder):
 
 
 @pytest.mark.full
-def test_arguments_that_a_change_leaves_open_are_the_runs_own(trained, folder):
-    """Slowed down a thousand million times, RoPE turns nothing: what was changed is what is
-    measured.
-    """
+def test_the_overridden_run_is_measured_with_the_arguments_that_the_override_leaves_open(
+    trained, folder
+):
+    """Slowed down a thousand million times, RoPE rotates nothing."""
     half = dict(name="rope", scaling="linear", factor=2.0)
-    for spec in (half, {**half, "factor": 1e9}, {**half, "base": 10000.0}):
+    for spec in (half, {**half, "factor": 1e9}):
         measure.add(folder, ask(3, encodings=(spec,), select=WORDS[0]))
     measure.add(folder, ask(3, 4, offsets=(0, 7), encodings=(), select=WORDS[0]))
     rows = new_rows(folder, trained)["rope", 0]
-    by_label = {r["override"]["label"]: r for r in rows}
-    assert list(by_label) == [
-        "rope(scaling=linear, factor=2.0)",
-        "rope(scaling=linear, factor=1000000000.0)",
-        "rope(scaling=linear, factor=2.0, base=10000.0)",
-        "none",
-    ]
-    own = by_label["rope(scaling=linear, factor=2.0)"]["override"]["encodings"]
-    assert [(e["base"], e["factor"], e["scaling"], e["layers"]) for e in own] == [
-        (500.0, 2.0, "linear", None)
-    ]
-    assert (
-        by_label["rope(scaling=linear, factor=2.0, base=10000.0)"]["override"]["encodings"][0][
-            "base"
-        ]
-        == 10000.0
-    )
-    assert by_label["none"]["override"] == {
+    by_label = {}
+    for row in rows:
+        by_label.setdefault(row["override"]["label"], []).append(row)
+    scaled, slow, removed = map(values, by_label.values())
+    as_trained = values(read(trained)["rope", 0]["rows"])
+    assert len({measured[3, 0] for measured in (as_trained, scaled, slow)}) == 3
+    assert abs(slow[3, 0] - removed[3, 0]) < 1e-5 < abs(scaled[3, 0] - removed[3, 0])
+    # Without an encoding nothing reads positions.
+    assert (removed[3, 0], removed[4, 0]) == (removed[3, 7], removed[4, 7])
+
+    (encoding,) = rows[0]["override"]["encodings"]
+    assert (encoding["base"], encoding["factor"], encoding["layers"]) == (500.0, 2.0, None)
+    assert rows[-1]["override"] == {
         "label": "none",
         "positions": None,
         "encodings": [],
         "is_complete": True,
         "reveals_target_length": False,
     }
-
-    nll = {
-        label: values([r for r in rows if r["override"]["label"] == label]) for label in by_label
-    }
-    scaled, unturned, other, removed = nll.values()
-    as_trained = values(read(trained)["rope", 0]["rows"])
-    assert len({measured[3, 0] for measured in (as_trained, scaled, unturned, other)}) == 4
-    assert abs(unturned[3, 0] - removed[3, 0]) < 1e-5 < abs(scaled[3, 0] - removed[3, 0])
-    assert (removed[3, 0], removed[4, 0]) == (
-        removed[3, 7],
-        removed[4, 7],
-    )  # without an encoding nothing reads positions
-
-    with pytest.raises(
-        UserError,
-        match=(
-            r"has measured test length 3 at offset 0 with rope\(scaling=linear, factor=2, "
-            r"base=500\) already"
-        ),
-    ):
-        measure.add(
-            folder,
-            ask(
-                3,
-                encodings=(dict(name="rope", scaling="linear", factor=2, base=500),),
-                select=WORDS[0],
-            ),
-        )
+    again = dict(name="rope", scaling="linear", factor=2, base=500)
+    sentence = r"measured test length 3 at offset 0 with rope\(scaling=linear, factor=2, base=500\)"
+    with pytest.raises(UserError, match=f"{sentence} already"):
+        measure.add(folder, ask(3, encodings=(again,), select=WORDS[0]))
 
 
 @pytest.mark.full
 def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
     measure.add(folder, ask(4, positions=dict(name="normalized"), select=WORDS[0]))
     measure.add(folder, ask(4, positions=dict(name="shifted", max_shift=3), select=WORDS[0]))
-    told = {
-        (r["override"]["label"], r["override"]["reveals_target_length"])
-        for rows in new_rows(folder, trained).values()
-        for r in rows
-    }
-    assert told == {("normalized", True), ("shifted(max_shift=3)", False)}
-    positions = {
-        r["override"]["label"]: r["override"]["positions"]
-        for r in new_rows(folder, trained)["rope", 0]
-    }
-    assert positions == {
-        "normalized": {"name": "normalized"},
-        "shifted(max_shift=3)": {"name": "shifted", "max_shift": 3},
+    rows = new_rows(folder, trained)["rope", 0]
+    by_label = {row["override"]["label"]: row["override"] for row in rows}
+    parts = {label: (o["positions"], o["reveals_target_length"]) for label, o in by_label.items()}
+    assert parts == {
+        "normalized": ({"name": "normalized"}, True),
+        "shifted(max_shift=3)": ({"name": "shifted", "max_shift": 3}, False),
     }
     assert not any(record["exposure"]["reveals_target_length"] for record in read(folder).values())

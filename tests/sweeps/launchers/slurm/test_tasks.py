@@ -2,58 +2,18 @@
 
 import pytest
 
-from pe_lab.runs import locks
 from pe_lab.sweeps.launchers import _slurm_queue
+from tests.sweeps.launchers.cluster_tasks import check_all_ends, kinds
 
 pytest.importorskip("submitit", reason="submitit is not installed: pip install 'pe_lab[slurm]'")
 
 
-def kinds(events, group):
-    return [
-        event["event"] for name, event in events if name == group and event["event"] != "started"
-    ]
-
-
-TRIED = (
-    "import os, pathlib, sys; p = pathlib.Path(sys.argv[0] + '.tried'); p.exists() or p.touch() or "
-)
-MARK = "pathlib.Path(sys.argv[0]).with_suffix('.later').touch()"
-
-
 @pytest.mark.slow
 def test_statuses_are_those_of_the_local_launcher_whatever_happens_to_a_task(launch):
-    """One that dies is tried once more; one that has left, where the cluster puts nothing back into
-    its queue, is submitted again.
-
-    A plugin that ends its process with the status of a preempted one leaves no mark, and has
-    failed.
-    """
-    programs = {
-        "bad": 'import sys; print("oh no", file=sys.stderr); sys.exit(3)',
-        "dead": "import os; os.kill(os.getpid(), 9)",
-        "once": TRIED + "os.kill(os.getpid(), 9)",
-        "left": TRIED + f"({MARK}, sys.exit({locks.LATER}))",
-        "exits": f"import os; os._exit({locks.LATER})",
-        "good": "",
-    }
-    statuses, events = launch(programs)
-    assert statuses == {
-        "bad": 3,
-        "dead": -9,
-        "once": 0,
-        "left": 0,
-        "exits": 1,
-        "good": 0,
-    }
-    assert kinds(events, "good") == ["queued", "ended"] == kinds(events, "bad")
-    assert kinds(events, "exits") == ["queued", "ended"]
-    assert kinds(events, "dead") == ["queued", "died", "queued", "ended"] == kinds(events, "once")
-    assert kinds(events, "left") == ["queued", "left", "queued", "ended"]
-    assert ("dead", {"event": "died", "signal": 9}) in events
-    assert (launch.folder / "logs" / "bad.log").read_text(encoding="utf-8") == "oh no\n"
-    assert {file.suffix for file in (launch.folder / "slurm").iterdir()} == {
-        ".sh"
-    }  # nothing of it is pickled
+    """The cluster puts nothing back into its queue, so the launcher submits tasks again."""
+    check_all_ends(launch, launch.folder)
+    # Nothing of it is pickled.
+    assert {file.suffix for file in (launch.folder / "slurm").iterdir()} == {".sh"}
 
 
 @pytest.mark.slow
