@@ -2,8 +2,11 @@
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from docs.build import markdown
 from docs.build.published import STUDIES
@@ -36,35 +39,28 @@ _TOKENS_OF_A_MEMBER = 128 * 40  # of members.json
 Figure = dict[str, Any]
 
 
-def lookups(root: Path) -> dict[str, str]:
-    """Lookups of the page, one for each table, from the records below `root`."""
+def lookups(root: Path) -> dict[str, Any]:
+    """Lookups of the page, from the records below `root`."""
+    after, before = (_seconds(root, name) for name in ("after.json", "before.json"))
     return {
-        "engine": engine_table(root),
-        "peers": peer_table(root),
-        "scaling": scaling_table(root),
-        "members": members_table(root),
+        "engine": _read(root, "engine.json"),
+        "tokens": TOKENS,
+        # Both versions were measured at the same time on two cores.
+        "speedups": before / after,
+        "peers": peer_rates(root),
+        "scaling": scaling(root),
+        "members": _read(root, "members.json"),
+        "models": MODELS,
         "gpu": gpu_table(root),
-        "evaluation": evaluation_table(root),
-        "large_study": large_study_table(root),
+        "evaluation": _read(root, "evaluation.json"),
+        "lengths": _lengths,
+        "large_study": _read(root, "large_study.json"),
     }
 
 
-def engine_table(root: Path) -> str:
-    """Steps per second, and the speedup over the commit before the optimizations.
-
-    The speedup is of two versions that were measured at the same time on two cores.
-    """
-    rows = [["encoding", "tokens", "steps/s", "share of peak", "times faster than before"]]
-    current = _read(root, "engine.json")
-    after, before = _read(root, "after.json"), _read(root, "before.json")
-    for figure, new, old in zip(current, after, before, strict=True):
-        assert figure["label"] == new["label"] == old["label"]
-        lengths, _, encoding = figure["label"].rpartition(" · ")
-        speedup = old["seconds_per_step"] / new["seconds_per_step"]
-        rate = f"{1 / figure['seconds_per_step']:.2f}"
-        share = f"{figure['share_of_peak']:.2f}"
-        rows.append([f"`{encoding}`", TOKENS[lengths], rate, share, f"{speedup:.1f}"])
-    return markdown.table(rows)
+def _seconds(root: Path, name: str) -> "pd.Series[float]":
+    """Return the seconds of a step by the label of the figure."""
+    return pd.DataFrame(_read(root, name)).set_index("label")["seconds_per_step"]
 
 
 def gpu_table(root: Path) -> str:
@@ -82,72 +78,35 @@ def gpu_table(root: Path) -> str:
     return markdown.table(rows)
 
 
-def peer_table(root: Path) -> str:
-    """Steps per second of two workers together, of pe_lab and of x-transformers, and ratios."""
-    rates: dict[str, dict[str, float]] = {}
-    for figure in _read(root, "peer.json"):
-        overrides = [text for text in figure["overrides"] if "encodings" not in text]
-        model = " ".join([figure["study"], *overrides])
-        rates_of_model = rates.setdefault(model, {})
-        program = figure["what"]
-        rates_of_model.setdefault(program, 0.0)
-        rates_of_model[program] += 1 / figure["seconds_per_step"]
-    peers = ["x-transformers, float32", "bfloat16 autocast"]
-    rows = [["model", "pe_lab", *peers, "times float32's", "times autocast's"]]
-    for model, rates_of_model in rates.items():
-        ours, float32, autocast = rates_of_model.values()
-        numbers = [f"{rate:.1f}" for rate in (ours, float32, autocast)]
-        ratios = [f"{ours / float32:.2f}", f"{ours / autocast:.2f}"]
-        rows.append([MODELS[model], *numbers, *ratios])
-    return markdown.table(rows)
+def peer_rates(root: Path) -> pd.DataFrame:
+    """Steps per second of two workers together: a row for each model, a column for each program."""
+    figures = pd.DataFrame(_read(root, "peer.json"))
+    models = []
+    for study, overrides in figures[["study", "overrides"]].itertuples(index=False):
+        of_model = [text for text in overrides if "encodings" not in text]
+        models.append(MODELS[" ".join([study, *of_model])])
+    figures = figures.assign(model=models, rate=1 / figures["seconds_per_step"])
+    by_program = figures.groupby(["model", "what"], sort=False)["rate"].sum()
+    return by_program.unstack(sort=False)
 
 
-def scaling(root: Path) -> dict[str, list[Figure]]:
-    """Map each changed size to its figures; they gain its value and the time per token."""
-    by_size: dict[str, list[Figure]] = {size: [] for size in AXES}
+def scaling(root: Path) -> list[Figure]:
+    """Return the figures with the size that changes, its value, and the time per token."""
+    figures = []
     for figure in _read(root, "scaling.json"):
         first, second = figure["label"].split()[:2]  # "width 32", "64 tokens", "4 heads"
         size, value = (first, second) if first == "width" else (second, first)
         microseconds = 1e6 * figure["seconds_per_step"] / _TOKENS_OF_A_STEP
-        by_size[size].append({**figure, "value": int(value), "microseconds": microseconds})
-    return by_size
+        figures.append({**figure, "size": size, "value": value, "microseconds": microseconds})
+    # Sorting is stable, so the values keep their order.
+    return sorted(figures, key=lambda figure: list(AXES).index(figure["size"]))
 
 
-def scaling_table(root: Path) -> str:
-    """Time per token, share of the peak and temporary memory, by the changed size."""
-    rows = [["changed", "value", "µs per token", "share of peak", "temporaries, MB"]]
-    for size, figures in scaling(root).items():
-        for figure in figures:
-            time, share = f"{figure['microseconds']:.1f}", f"{figure['share_of_peak']:.2f}"
-            megabytes = f"{figure['temporary_bytes'] / 1e6:.0f}"
-            rows.append([size, str(figure["value"]), time, share, megabytes])
-    return markdown.table(rows)
-
-
-def members_table(root: Path) -> str:
-    """Time per member of one program over the time of a single member, and memory."""
-    rows = [["model", "members", "how", "times alone", "state, MB", "temporaries, MB"]]
-    for figure in _read(root, "members.json"):
-        model = MODELS[figure["study"]]
-        state = f"{figure['state_bytes'] / 1e6:.1f}"
-        temporaries = f"{figure['temporary_bytes'] / 1e6:.1f}"
-        ratio = f"{figure['times_alone']:.2f}"
-        rows.append([model, str(figure["members"]), figure["how"], ratio, state, temporaries])
-    return markdown.table(rows)
-
-
-def evaluation_table(root: Path) -> str:
-    """Time and memory of an evaluation."""
-    memory = "most memory of the process, GB"
-    rows = [["lengths", "examples", "seconds", "share of 10,000 steps", memory]]
-    for figure in _read(root, "evaluation.json"):
-        (override,) = [text for text in figure["overrides"] if "lengths" in text]
-        lengths = override.partition("(")[2].strip(")").split(",")
-        shown = ", ".join(lengths) if len(lengths) < 5 else f"{lengths[0]} to {lengths[-1]}"
-        seconds, share = f"{figure['evaluation_seconds']:.0f}", f"{figure['share']:.1%}"
-        gigabytes = f"{figure['peak_bytes'] / 1e9:.2f}"
-        rows.append([shown, f"{figure['examples']:,}", seconds, share, gigabytes])
-    return markdown.table(rows)
+def _lengths(overrides: Sequence[str]) -> str:
+    """Return the lengths of an evaluation, shortened if they are many."""
+    (override,) = [text for text in overrides if "lengths" in text]
+    lengths = override.partition("(")[2].strip(")").split(",")
+    return ", ".join(lengths) if len(lengths) < 5 else f"{lengths[0]} to {lengths[-1]}"
 
 
 def draw(root: Path) -> None:
@@ -158,19 +117,17 @@ def draw(root: Path) -> None:
     pyplot.rcParams.update({"font.size": 9, "svg.hashsalt": "pe_lab"})
     figure, axes = pyplot.subplots(1, 4, figsize=(11, 2.8), sharey=True, layout="constrained")
     style: dict[str, Any] = dict(color="black", marker="o", markersize=4)
-    for axis, (size, figures) in zip(axes[:3], scaling(root).items(), strict=True):
-        values = [figure["value"] for figure in figures]
-        axis.loglog(values, [figure["microseconds"] for figure in figures], **style)
-        axis.set_xticks(values, [str(value) for value in values], minor=False)
+    figures = pd.DataFrame(scaling(root)).groupby("size", sort=False)
+    for axis, (size, of_size) in zip(axes[:3], figures, strict=True):
+        values = of_size["value"].astype(int)
+        axis.loglog(values, of_size["microseconds"], **style)
+        axis.set_xticks(values, of_size["value"], minor=False)
         axis.set_xlabel(AXES[size])
-    members = [each for each in _read(root, "members.json") if each["study"] == "engine"]
+    members = pd.DataFrame(_read(root, "members.json")).query("study == 'engine'")
     for how, line in {"map": "-", "vmap": "--"}.items():
-        figures = [each for each in members if each["how"] == how]
-        counts = [each["members"] for each in figures]
-        microseconds = [
-            1e6 * each["seconds_per_step"] / each["members"] / _TOKENS_OF_A_MEMBER
-            for each in figures
-        ]
+        of_how = members[members["how"] == how]
+        counts = of_how["members"]
+        microseconds = 1e6 * of_how["seconds_per_step"] / counts / _TOKENS_OF_A_MEMBER
         axes[3].loglog(counts, microseconds, line, label=how, **style)
     axes[3].set_xticks([1, 9], ["1", "9"])
     axes[3].set_xlabel("members of one program")
@@ -183,19 +140,5 @@ def draw(root: Path) -> None:
     pyplot.close(figure)
 
 
-def large_study_table(root: Path) -> str:
-    """CPU time and memory of the commands that read or plan a large study."""
-    path = root / FOLDER / "large_study.json"
-    measured = json.loads(path.read_text(encoding="utf-8"))
-    size = {"plan": f"{measured['points']:,} points"}
-    rows = [["command", "size", "CPU", "memory"]]
-    for figure in measured["figures"]:
-        of_command = size.get(figure["command"], f"{measured['records']:,} records")
-        cost = [f"{figure['cpu_seconds']:.0f} s", f"{figure['peak_megabytes']:.0f} MB"]
-        rows.append([f"`{figure['command']}`", of_command, *cost])
-    return markdown.table(rows)
-
-
-def _read(root: Path, name: str) -> list[Figure]:
-    figures: list[Figure] = json.loads((root / FOLDER / name).read_text(encoding="utf-8"))
-    return figures
+def _read(root: Path, name: str) -> Any:
+    return json.loads((root / FOLDER / name).read_text(encoding="utf-8"))
