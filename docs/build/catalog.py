@@ -159,14 +159,15 @@ def _scheme_row(name: str) -> list[str]:
 
 def labeled_lines(cls: type) -> dict[str, str]:
     """Return the lines "Label: text." of the paragraph below the first line of the docstring."""
-    paragraphs = _docstring(cls).split("\n\n")
+    paragraphs = docstring(cls).split("\n\n")
     if len(paragraphs) < 2:
         return {}
     pattern = r"^([A-Z][\w ]*): (.*?)\.?$"
     return dict(re.findall(pattern, paragraphs[1], re.MULTILINE))
 
 
-def _docstring(cls: type) -> str:
+def docstring(cls: type) -> str:
+    """Return the docstring of the file of a class."""
     return inspect.cleandoc(inspect.getmodule(cls).__doc__ or "")
 
 
@@ -212,7 +213,7 @@ def arguments(family: str, cls: type) -> str:
 
 def source(cls: type) -> str:
     """Return a link to the first paper that the module docstring names."""
-    text = _docstring(cls)
+    text = docstring(cls)
     link = re.search(r"https://arxiv\.org/abs/([\d.]+\d)", text)
     if link is None or "No paper:" in text:
         return DASH

@@ -67,12 +67,7 @@ class Counts:
 
 def fixed_bits(counts: Counts, texts: Sequence[bytes]) -> float:
     """Return the bits per byte of fixed counts."""
-    bits = 0.0
-    for text in texts:
-        for i, byte in enumerate(text):
-            context = text[max(i - counts.order, 0) : i]
-            bits -= math.log2(counts.probability(context, byte))
-    return bits / sum(map(len, texts))
+    return context_bits(counts, texts, size=0)
 
 
 def context_bits(counts: Counts, texts: Sequence[bytes], size: int) -> float:

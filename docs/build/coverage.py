@@ -9,8 +9,8 @@ value. The coverage of intervals of success rates is computed exactly, for true 
 quote a part of it (statistics.MEASURED).
 """
 
+import functools
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,7 @@ _TRUE_RATES = np.linspace(0.05, 0.95, 91)
 
 
 def _mean_bootstrap(values: list[float]) -> Interval | None:
-    def mean(samples: Any) -> Any:
-        return np.mean(samples, axis=-1)
-
+    mean = functools.partial(np.mean, axis=-1)
     return statistics.bootstrap([values], mean, corrected=False)
 
 
@@ -95,7 +93,7 @@ def center_coverage(kind: str, world: str, count: int) -> float | None:
     return float(np.mean(covered))
 
 
-@lru_cache
+@functools.cache
 def _quantiles(world: str) -> Float[np.ndarray, "p"]:
     """Return the quantiles of a distribution of seeds at evenly spaced probabilities."""
     x = np.linspace(0, 1, _GRID)
@@ -105,15 +103,13 @@ def _quantiles(world: str) -> Float[np.ndarray, "p"]:
 
 def rate_coverage(kind: str, count: int) -> dict[str, float]:
     """Return the mean and the lowest coverage over true rates, exactly."""
-    intervals = [_rate_interval(kind, successes, count) for successes in range(count + 1)]
-    coverage = []
-    for rate in _TRUE_RATES.tolist():
-        probability = 0.0
-        for successes, (low, high) in enumerate(intervals):
-            if low <= rate <= high:
-                probability += stats.binom.pmf(successes, count, rate)
-        coverage.append(probability)
-    return {"mean": round(float(np.mean(coverage)), 6), "least": round(min(coverage), 6)}
+    successes = np.arange(count + 1)[:, None]
+    intervals = [_rate_interval(kind, number, count) for number in range(count + 1)]
+    low, high = np.array(intervals).T[..., None]
+    rates = _TRUE_RATES
+    is_covered = (low <= rates) & (rates <= high)  # [successes, rate]
+    coverage = (is_covered * stats.binom.pmf(successes, count, rates)).sum(axis=0)
+    return {"mean": round(float(coverage.mean()), 6), "least": round(float(coverage.min()), 6)}
 
 
 def _rate_interval(kind: str, successes: int, count: int) -> tuple[float, float]:

@@ -1,10 +1,9 @@
 """Lookups of docs/studies.md: the tables of metrics, from the files of pe_lab/metrics."""
 
-import inspect
 from pathlib import Path
 from typing import Any
 
-from docs.build import markdown
+from docs.build import catalog, markdown
 from pe_lab.metrics import base
 
 _HEADER = ("metric", "meaning")
@@ -25,6 +24,4 @@ def lookups(root: Path) -> dict[str, Any]:
 
 def _meaning(metric: base.Metric) -> str:
     """The first sentence of the docstring of the metric's file."""
-    module = inspect.getmodule(metric)
-    first_line = (inspect.getdoc(module) or "").partition("\n")[0]
-    return first_line.removesuffix(".")
+    return catalog.docstring(type(metric)).partition("\n")[0].removesuffix(".")

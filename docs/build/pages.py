@@ -74,15 +74,6 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
         root, "combine", "exposure"
     ),
     "results/published/encoding_costs/README.md": costs.lookups,
-    "results/published/huang25_literature/README.md": functools.partial(
-        reproductions.of_study, "huang25_literature"
-    ),
-    "results/published/huang8_scaled/README.md": functools.partial(
-        reproductions.of_study, "huang8_scaled"
-    ),
-    "results/published/lm_extrapolation_scaled/README.md": functools.partial(
-        reproductions.of_study, "lm_extrapolation_scaled"
-    ),
     "results/published/noise/README.md": noise.lookups,
     "results/published/saturation/README.md": saturation.lookups,
     "results/published/story_gradients/README.md": story_gradients.lookups,
@@ -138,7 +129,10 @@ def text(root: Path, page: Path) -> str:
         "first_untrained_bucket": first_untrained_bucket,
     }
     if (root / folder / "study.json").exists():
-        lookups["study"] = of(folder.name)
+        study = of(folder.name)
+        lookups["study"] = study
+        if study.study.spec.reproduction is not None:
+            lookups["claims"] = reproductions.claims(study.study)
     if str(page) in LOOKUPS:
         lookups |= LOOKUPS[str(page)](root)
     rendered = templates.render((root / template).read_text(encoding="utf-8"), **lookups)

@@ -48,10 +48,9 @@ def lookups(root: Path) -> dict[str, Any]:
     }
 
 
-def of_study(name: str, root: Path) -> dict[str, str]:
-    """Return the lookup of the page of a study: the table of its claims."""
-    outcomes = reproduction.outcomes(frame.read(root / STUDIES / name))
-    return {"claims": _table(outcomes)}
+def claims(study: Study) -> str:
+    """Return the table of the claims of a study."""
+    return _table(reproduction.outcomes(study))
 
 
 def _table(outcomes: Sequence[Outcome]) -> str:

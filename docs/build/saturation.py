@@ -6,7 +6,6 @@ configs/saturation.py declares both numbers and their correlation.
 import functools
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from docs.build.published import STUDIES
 from pe_lab.inspection import exposure, rotation_angles
 from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.results import formats, frame, run_scores, setting_rules, statistics
+from pe_lab.results.formats import Cell
 from pe_lab.results.run_scores import AREA
 
 config = importlib.import_module("configs.saturation")
@@ -32,10 +32,13 @@ def lookups(root: Path) -> dict[str, Any]:
     runs = _runs(root)
     shares, areas = untrained_shares(), _areas(runs)
     ordered = areas.sort_values(ascending=False, kind="stable")
-    rows = [[f"`{name}`", *_texts(shares[name], area)] for name, area in ordered.items()]
-    found = correlation(runs, shares, RATE)
+    rows = [
+        [f"`{name}`", formats.number(shares[name]), formats.number(area)]
+        for name, area in ordered.items()
+    ]
+    found = correlation(runs, shares)
     within = {
-        family: correlation(runs[runs["name"].isin(part)], part, RATE)
+        family: correlation(runs[runs["name"].isin(part)], part)
         for family, part in _by_family(shares).items()
     }
     return {
@@ -84,10 +87,6 @@ def _by_family(shares: Mapping[str, float]) -> dict[str, dict[str, float]]:
     }
 
 
-def _texts(*numbers: float) -> list[str]:
-    return [formats.number(number) for number in numbers]
-
-
 def untrained_share(
     spec: Mapping[str, Any], *, width: int, num_heads: int, trained: int, tested: int
 ) -> float:
@@ -113,32 +112,16 @@ def untrained_share(
     return float(pairs[trained:] @ is_untrained[: tested - trained] / pairs.sum())
 
 
-@dataclass(frozen=True)
-class Correlation:
-    """Spearman's rank correlation with its interval over seeds."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def text(self) -> str:
-        return formats.difference(
-            self.value, statistics.Interval(self.low, self.high, "percentile")
-        )
-
-
-def correlation(runs: pd.DataFrame, shares: Mapping[str, float], setting: str) -> Correlation:
-    """Return the correlation of shares with the mean area of each variant over its solved runs.
+def correlation(runs: pd.DataFrame, shares: Mapping[str, float]) -> Cell:
+    """Return Spearman's correlation of shares with the mean area of each variant's solved runs.
 
     A variant that no drawn seed solves is left out of a draw.
 
     Args:
       runs: of setting_tables.full_grid.
       shares: by the name of the variant.
-      setting: the axis of the learning rate.
     """
-    grid = setting_rules.Runs.of(runs, rows=["name"], setting=setting, columns=["solved", AREA])
+    grid = setting_rules.Runs.of(runs, rows=["name"], setting=RATE, columns=["solved", AREA])
     of_variants = np.array([shares[name] for (name,) in grid.variants])
     solved = np.nan_to_num(grid.numbers["solved"])
     areas = np.nan_to_num(grid.numbers[AREA])
@@ -154,5 +137,6 @@ def correlation(runs: pd.DataFrame, shares: Mapping[str, float], setting: str) -
         return np.array([by_draw])
 
     low, high = setting_rules.bootstrap(correlations, len(grid.seeds))
-    value = correlations(np.ones((len(grid.seeds), 1)))[0, 0]
-    return Correlation(float(value), float(low[0]), float(high[0]))
+    value = float(correlations(np.ones((len(grid.seeds), 1)))[0, 0])
+    interval = statistics.Interval(float(low[0]), float(high[0]), "percentile")
+    return Cell(formats.difference(value, interval), value, interval.low, interval.high)

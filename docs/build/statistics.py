@@ -1,11 +1,14 @@
 """Lookups of docs/statistics.md: the measured coverage of intervals."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from docs.build import markdown
-from docs.build.coverage import INTERVALS, WORLDS
+from docs.build.coverage import WORLDS
 from docs.build.published import STUDIES
 from pe_lab.results import frame
 from pe_lab.results.prose import listed
@@ -18,6 +21,8 @@ def lookups(root: Path) -> dict[str, Any]:
     """Lookups of the page, from the record below `root`."""
     record = json.loads((root / RECORD).read_text(encoding="utf-8"))
     three = record["centers"]["percentile bootstrap"]["two groups"]["3"]
+    # By summary before the number of seeds, as for centers.
+    rates = {kind: pd.DataFrame(of_kind).T for kind, of_kind in record["rates"].items()}
     with_held_out, without_held_out = held_out(root)
     task_classes = [plugins.find("tasks", name) for name in plugins.names("tasks")]
     thresholds = {cls.threshold for cls in task_classes}  # type: ignore[attr-defined]
@@ -27,8 +32,8 @@ def lookups(root: Path) -> dict[str, Any]:
         "without_held_out": without_held_out,
         "studies": f"{record['studies']:,}",
         "three": _percent(three),
-        "centers": _table_of_centers(record["centers"]),
-        "rates": _table_of_rates(record["rates"]),
+        "centers": _table(record["centers"], list(WORLDS)),
+        "rates": _table(rates, ["mean", "least"]),
     }
 
 
@@ -43,24 +48,16 @@ def held_out(root: Path) -> tuple[str, str]:
     return listed(names[True] or ["none"]), listed(names[False] or ["none"])
 
 
-def _table_of_centers(centers: dict[str, Any]) -> str:
-    columns = [(kind, world) for kind in INTERVALS for world in WORLDS]
-    kind, world = columns[0]
-    rows = [["seeds", *(f"{kind}, {world}" for kind, world in columns)]]
-    for count in centers[kind][world]:
-        shares = [_percent(centers[kind][world][count]) for kind, world in columns]
-        rows.append([count, *shares])
-    return markdown.table(rows)
+def _table(record: Mapping[str, Any], parts: Sequence[str]) -> str:
+    """Return the table of some intervals, with a column for each part of an interval's figures.
 
-
-def _table_of_rates(rates: dict[str, Any]) -> str:
-    columns = [(kind, summary) for kind in rates for summary in ("mean", "least")]
-    rows = [["seeds", *(f"{kind}, {summary}" for kind, summary in columns)]]
-    for count in rates["wilson"]:
-        shares = [_percent(rates[kind][count][summary]) for kind, summary in columns]
-        rows.append([count, *shares])
-    return markdown.table(rows)
+    Args:
+      record: figures by the name of the interval, part and number of seeds.
+    """
+    columns = {f"{kind}, {part}": record[kind][part] for kind in record for part in parts}
+    table = pd.DataFrame(columns).map(_percent)
+    return markdown.table([["seeds", *table], *table.itertuples(name=None)])
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}"
+    return "–" if pd.isna(share) else f"{100 * share:.1f}"

@@ -143,8 +143,7 @@ def _row(name: str, levels: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _summary(cls: type) -> str:
     """Return the first paragraph of the docstring of a class's file, as one line."""
-    text = inspect.cleandoc(inspect.getmodule(cls).__doc__ or "")
-    return " ".join(text.partition("\n\n")[0].split())
+    return " ".join(catalog.docstring(cls).partition("\n\n")[0].split())
 
 
 def _lengths_row(name: str) -> list[str]:

@@ -4,9 +4,8 @@ import pandas as pd
 import pytest
 
 from docs.build import saturation
+from docs.build.saturation import RATE
 from pe_lab.results.run_scores import AREA
-
-RATE = "train.learning_rate"
 
 
 def share(name, **more):
@@ -46,11 +45,11 @@ def runs(areas, solved=1):
 
 def test_variants_with_more_untrained_logits_and_less_area_correlate_by_minus_one():
     shares = {"a": 0.0, "b": 0.1, "c": 0.2}
-    found = saturation.correlation(runs({"a": 0.9, "b": 0.5, "c": 0.1}), shares, RATE)
+    found = saturation.correlation(runs({"a": 0.9, "b": 0.5, "c": 0.1}), shares)
     assert (found.value, found.low, found.high) == (-1, -1, -1)
 
 
 def test_a_variant_that_nothing_solves_is_left_out():
     table = pd.concat([runs({"a": 0.9, "b": 0.5, "d": 0.2}), runs({"c": 0.95}, solved=0)])
     shares = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 0.3}
-    assert saturation.correlation(table, shares, RATE).value == -1
+    assert saturation.correlation(table, shares).value == -1

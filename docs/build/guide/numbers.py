@@ -30,7 +30,7 @@ def fresh(model: Model) -> dict[str, Any]:
     """
     return {
         "what a permuted prompt changes": {
-            name: permuted(model, *of) for name, of in _ORDER.items()
+            f"encoder, {name}": permuted(model, "encoder", name) for name in ("nope", "sinusoidal")
         },
         "largest index": {
             n: float(np.abs(UntrainedEncoding({"name": "raw_index"}).table(n)).max())
@@ -40,12 +40,6 @@ def fresh(model: Model) -> dict[str, Any]:
         "missed by the map of a shift": map_error(),
         "cosines": {width: cosines(width) for width in WIDTHS},
     }
-
-
-_ORDER = {  # architecture and encoding
-    "encoder, nope": ("encoder", "nope"),
-    "encoder, sinusoidal": ("encoder", "sinusoidal"),
-}
 
 
 def permuted(settings: Model, architecture: str, encoding: str, length: int = 16) -> float:
