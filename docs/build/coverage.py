@@ -32,8 +32,7 @@ _TRUE_RATES = np.linspace(0.05, 0.95, 91)
 
 
 def _mean_bootstrap(values: list[float]) -> Interval | None:
-    mean = functools.partial(np.mean, axis=-1)
-    return statistics.bootstrap([values], mean, corrected=False)
+    return statistics.bootstrap([values], lambda x: np.mean(x, axis=-1), corrected=False)
 
 
 def _interquartile_bootstrap(values: list[float]) -> Interval | None:

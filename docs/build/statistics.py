@@ -1,6 +1,7 @@
 """Lookups of docs/statistics.md: the measured coverage of intervals."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -55,9 +56,10 @@ def _table(record: Mapping[str, Any], parts: Sequence[str]) -> str:
       record: figures by the name of the interval, part and number of seeds.
     """
     columns = {f"{kind}, {part}": record[kind][part] for kind in record for part in parts}
-    table = pd.DataFrame(columns).map(_percent)
+    # As floats, None is NaN.
+    table = pd.DataFrame(columns, dtype=float).map(_percent)
     return markdown.table([["seeds", *table], *table.itertuples(name=None)])
 
 
-def _percent(share: float | None) -> str:
-    return "–" if pd.isna(share) else f"{100 * share:.1f}"
+def _percent(share: float) -> str:
+    return "–" if math.isnan(share) else f"{100 * share:.1f}"
