@@ -7,77 +7,52 @@ import pytest
 
 from pe_lab.results import frame, selection
 from pe_lab.results.summary import summarize
-from pe_lab.runs import record_rows, records
+from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from tests.results import fake_study
-from tests.results.fake_study import point, record, write_study
+from tests.results.fake_study import entry, row
 from tests.results.test_selection import RATE, tuned
 
 
-def test_a_frame_has_one_row_for_each_number(tmp_path):
-    results = frame.read(fake_study.two_variants(tmp_path)).numbers
-    assert list(results.columns) == [
-        *("run_id", "variant", "model.encodings", "task", "seed", "data_seed", "status"),
-        *(
-            "solved",
-            "chosen",
-            "max_length",
-            "split",
-            "length",
-            "offset",
-            "override",
-            "metric",
-            "value",
-        ),
-        *("bound", "reason"),
-    ]
-    at_eight = results.query("split == 'test' and length == 8 and metric == 'exact_match'")
-    row = at_eight[at_eight.run_id == "r1"]
-    assert row.to_dict("records") == [
-        {
-            "run_id": "r1",
-            "variant": "rope",
-            "model.encodings": "rope",
-            "task": "copy",
-            "seed": 1,
-            "data_seed": 1,
-            "status": "finished",
-            "solved": False,
-            "chosen": True,
-            "max_length": 4,
-            "split": "test",
-            "length": 8,
-            "offset": 0,
-            "override": "",
-            "metric": "exact_match",
-            "value": 0.3,
-            "bound": "",
-            "reason": "",
-        }
-    ]
-    assert len(results.query("metric == 'exact_match'")) == 9
+@pytest.fixture
+def two_variants(tmp_path):
+    return frame.read(fake_study.two_variants(tmp_path))
 
 
-def test_a_number_that_could_not_be_measured_is_nan_with_its_reason(tmp_path):
-    results = frame.read(fake_study.two_variants(tmp_path)).numbers
-    row = results[(results.run_id == "a1") & (results.length == 8)].iloc[0]
-    assert math.isnan(row.value)
-    assert row.reason == "the table ends"
+def test_a_frame_has_one_row_for_each_number(two_variants):
+    numbers = two_variants.numbers
+    exact = numbers[numbers["metric"] == "exact_match"]
+    assert len(exact) == 9
+    (of_run,) = exact.query("split == 'test' and length == 8 and run_id == 'r1'").to_dict("records")
+    expected = {
+        **{"run_id": "r1", "variant": "rope", "model.encodings": "rope", "task": "copy"},
+        **{"seed": 1, "data_seed": 1, "status": "finished", "solved": False, "chosen": True},
+        **{"max_length": 4, "split": "test", "length": 8, "offset": 0, "override": ""},
+        **{"metric": "exact_match", "value": 0.3, "bound": "", "reason": ""},
+    }
+    assert of_run == expected
+    assert list(of_run) == list(expected)
 
 
-def test_the_metrics_of_a_run_are_numbers_like_any_other(tmp_path):
+def test_a_number_that_could_not_be_measured_is_nan_with_its_reason(two_variants):
+    numbers = two_variants.numbers
+    of_run = numbers[(numbers.run_id == "a1") & (numbers.length == 8)].iloc[0]
+    assert math.isnan(of_run.value)
+    assert of_run.reason == "the table ends"
+
+
+def test_the_metrics_of_a_run_are_numbers_like_any_other(two_variants):
     """RoPE's first seed keeps 0.9 up to its shortest length only: a length, and no bound."""
-    results = frame.read(fake_study.two_variants(tmp_path)).numbers
-    of_run = results[(results.run_id == "r0") & (results.split == "run")].set_index("metric")
+    numbers = two_variants.numbers
+    of_run = numbers[(numbers.run_id == "r0") & (numbers.split == "run")].set_index("metric")
     assert of_run.loc["L90", ["value", "bound"]].tolist() == [4.0, ""]
     assert of_run.loc["solved", "value"] == 1
-    at_eight = results.query("metric == 'extrapolates' and length == 8").set_index("run_id")
+    at_eight = numbers.query("metric == 'extrapolates' and length == 8").set_index("run_id")
     assert at_eight["value"].to_dict() == {"r0": 0, "r1": 0, "r2": 0, "a1": 0}
 
 
-def test_a_summary_has_the_centers_intervals_and_counts_of_a_table(tmp_path):
-    tests = frame.read(fake_study.two_variants(tmp_path)).numbers
-    tests = tests.query("split == 'test' and metric == 'exact_match'")
+def test_a_summary_has_the_centers_intervals_and_counts_of_a_table(two_variants):
+    tests = two_variants.numbers.query("split == 'test' and metric == 'exact_match'")
     found = summarize(tests, rows=["variant"], columns=["length"])
     assert found.center.loc["rope"].tolist() == pytest.approx([0.998, 0.4])
     assert math.isnan(found.center.loc["alibi", 8])
@@ -90,8 +65,8 @@ def test_a_summary_has_the_centers_intervals_and_counts_of_a_table(tmp_path):
     assert (exact.low.iloc[0, 0], exact.high.iloc[0, 0]) == (0.1, 0.5)
 
 
-def test_runs_without_a_number_are_rows_of_read_runs(tmp_path):
-    runs = frame.read(fake_study.two_variants(tmp_path)).runs
+def test_runs_without_a_number_are_rows_of_read_runs(two_variants):
+    runs = two_variants.runs
     assert list(runs.run_id) == ["r0", "r1", "r2", "a0", "a1"]  # a2 has no record
     assert list(runs.status) == ["finished", "finished", "diverged", "failed", "finished"]
     assert list(runs.error) == ["", "", "why", "why", ""]
@@ -101,41 +76,31 @@ def test_runs_without_a_number_are_rows_of_read_runs(tmp_path):
 
 
 def test_an_override_is_a_column_and_lists_are_left_out(tmp_path):
-    record = fake_study.record("r0", test={4: 0.5}, validation={4: 1.0})
-    override = {
-        "label": "yarn",
-        "positions": None,
-        "encodings": None,
-        "reveals_target_length": False,
-    }
-    record["rows"] += [
-        record_rows.row("test", 4, 0, "exact_match", 0.75, 100, override=override),
-        record_rows.row("test", 4, 0, "first_error", [1, 2], 100),
-    ]
-    results = frame.read(fake_study.write_study(tmp_path, (fake_study.point("rope", 0), record)))
-    test = results.numbers.query("split == 'test' and metric == 'exact_match'")
-    assert list(zip(test.override, test.value, strict=True)) == [("", 0.5), ("yarn", 0.75)]
+    labels, run = entry("rope", test={4: 0.5})
+    run["rows"] += [row("exact_match", 4, 0.75, override="yarn"), row("first_error", 4, [1, 2])]
+    numbers = fake_study.study(tmp_path, (labels, run)).numbers
+    exact = numbers.query("split == 'test' and metric == 'exact_match'")
+    assert exact[["override", "value"]].values.tolist() == [["", 0.5], ["yarn", 0.75]]
+    assert "first_error" not in set(numbers["metric"])
 
 
 def test_a_curve_is_a_frame_of_steps(tmp_path):
-    record = fake_study.record("r0", test={4: 0.5}, validation={4: 1.0})
-    record["curve"] = [
-        {"step": 0, "loss": None, "exact_match": {"4": 0.0}, "scale_ratio": []},
-        {"step": 50, "loss": 1.5, "exact_match": {"4": 0.5}, "scale_ratio": []},
+    labels, run = entry("rope", test={4: 0.5})
+    run["curve"] = [
+        {"step": step, "loss": loss, "exact_match": {"4": value}, "scale_ratio": []}
+        for step, loss, value in ((0, None, 0.0), (50, 1.5, 0.5))
     ]
-    folder = fake_study.write_study(tmp_path, (fake_study.point("rope", 0), record))
-    curves = frame.read(folder).curves
-    assert list(zip(curves.step, curves.split, curves.metric, curves.value, strict=True)) == [
-        (0, "validation", "exact_match", 0.0),
-        (50, "training", "loss", 1.5),
-        (50, "validation", "exact_match", 0.5),
+    curves = fake_study.study(tmp_path, (labels, run)).curves
+    assert curves[["step", "split", "metric", "value"]].values.tolist() == [
+        [0, "validation", "exact_match", 0.0],
+        [50, "training", "loss", 1.5],
+        [50, "validation", "exact_match", 0.5],
     ]
     assert curves.length.isna().tolist() == [False, True, False]
 
 
-def test_the_chance_level_of_a_task_is_the_highest_of_its_runs_at_each_length(tmp_path):
-    levels = frame.read(fake_study.two_variants(tmp_path)).chance_levels
-    assert levels.values.tolist() == [
+def test_the_chance_level_of_a_task_is_the_highest_of_its_runs_at_each_length(two_variants):
+    assert two_variants.chance_levels.values.tolist() == [
         ["copy", "exact_match", 4, 0.2],
         ["copy", "exact_match", 8, 0.0],
         ["copy", "token_accuracy", 4, 0.5],
@@ -144,16 +109,14 @@ def test_the_chance_level_of_a_task_is_the_highest_of_its_runs_at_each_length(tm
 
 
 def test_a_task_keeps_its_chance_level_when_validation_has_chosen_a_setting(tmp_path):
-    entries = []
-    for task, chance_level in (("copy", 0.1), ("parity", 0.5)):
-        for rate, loss in (("1", 0.2), ("2", 0.1)):
-            made = record(task + rate, test={4: 1.0}, chance_levels={4: chance_level}, task=task)
-            row = record_rows.row("validation", 4, 0, "negative_log_likelihood", loss, 100)
-            made["rows"].append(row)
-            entries.append((point("rope", 0, task=task, **{RATE: rate}), made))
-    folder = write_study(tmp_path, *entries, analysis={"tuned": [RATE]})
-    levels = selection.choose(frame.read(folder)).chance_levels
-    exact = levels[levels["metric"] == "exact_match"]
+    levels = {"copy": {4: 0.1}, "parity": {4: 0.5}}
+    entries = [
+        entry("rope", 0, {"task": task, RATE: rate}, loss=loss, task=task, chance_levels=of_task)
+        for task, of_task in levels.items()
+        for rate, loss in (("1", 0.2), ("2", 0.1))
+    ]
+    chosen = selection.choose(fake_study.study(tmp_path, *entries, tuned=[RATE]))
+    exact = chosen.chance_levels.query("metric == 'exact_match'")
     assert exact[["task", "value"]].values.tolist() == [["copy", 0.1], ["parity", 0.5]]
 
 
@@ -168,13 +131,9 @@ def test_a_folder_without_a_study_and_a_damaged_record_are_refused(tmp_path):
 
 
 def test_the_runs_with_the_setting_that_validation_chose_are_marked(tmp_path):
-    """The study of tests/results/test_selection.py: rate 2 has the lowest loss, and a third
-    seed.
-    """
-    runs = {("rope", "1"): [(0.2, 1.0)] * 2, ("rope", "2"): [(0.1, 1.0)] * 3}
-    tuned(tmp_path, runs)
-    rows = frame.read(tmp_path).runs
-    assert rows.groupby(RATE)["chosen"].agg(["all", "any", "size"]).values.tolist() == [
+    """Rate 2 has the lowest loss, and a third seed."""
+    runs = tuned(tmp_path, {"1": [(0.2, 1.0)] * 2, "2": [(0.1, 1.0)] * 3}).runs
+    assert runs.groupby(RATE)["chosen"].agg(["all", "any", "size"]).values.tolist() == [
         [False, False, 2],
         [True, True, 3],
     ]
