@@ -25,10 +25,24 @@ def test_a_frame_has_one_row_for_each_number(two_variants):
     assert len(exact) == 9
     (of_run,) = exact.query("split == 'test' and length == 8 and run_id == 'r1'").to_dict("records")
     expected = {
-        **{"run_id": "r1", "variant": "rope", "model.encodings": "rope", "task": "copy"},
-        **{"seed": 1, "data_seed": 1, "status": "finished", "solved": False, "chosen": True},
-        **{"max_length": 4, "split": "test", "length": 8, "offset": 0, "override": ""},
-        **{"metric": "exact_match", "value": 0.3, "bound": "", "reason": ""},
+        "run_id": "r1",
+        "variant": "rope",
+        "model.encodings": "rope",
+        "task": "copy",
+        "seed": 1,
+        "data_seed": 1,
+        "status": "finished",
+        "solved": False,
+        "chosen": True,
+        "max_length": 4,
+        "split": "test",
+        "length": 8,
+        "offset": 0,
+        "override": "",
+        "metric": "exact_match",
+        "value": 0.3,
+        "bound": "",
+        "reason": "",
     }
     assert of_run == expected
     assert list(of_run) == list(expected)
