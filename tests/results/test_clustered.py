@@ -4,28 +4,20 @@ import pytest
 from pe_lab.results import clustered, statistics
 
 
-def test_independent_runs_have_wilsons_interval():
-    """One run a seed: there are no clusters."""
-    share = clustered.share([1, 0, 1, 1, 0, 1], [1] * 6)
-    expected = statistics.wilson(4, 6)
-    assert (share.successes, share.runs) == (4, 6)
-    assert share.interval.low == pytest.approx(expected.low)
-    assert share.interval.high == pytest.approx(expected.high)
-
-
-def test_runs_that_follow_their_seed_count_once_a_seed():
-    """Four runs of each of six seeds that all end alike are six runs."""
-    share = clustered.share([4, 0, 4, 4, 0, 4], [4] * 6)
-    expected = statistics.wilson(4, 6)
-    assert share.interval.low == pytest.approx(expected.low)
-    assert share.interval.high == pytest.approx(expected.high)
-
-
-def test_equal_outcomes_count_once_a_seed():
-    share = clustered.share([4] * 6, [4] * 6)
-    expected = statistics.wilson(6, 6)
-    assert share.value == 1
-    assert share.interval.low == pytest.approx(expected.low)
+@pytest.mark.parametrize(
+    ("successes", "runs", "effective"),
+    [
+        ([1, 0, 1, 1, 0, 1], 1, (4, 6)),  # one run a seed: there are no clusters
+        ([4, 0, 4, 4, 0, 4], 4, (4, 6)),  # all runs of a seed end alike
+        ([4] * 6, 4, (6, 6)),  # equal outcomes
+    ],
+)
+def test_runs_that_follow_their_seed_count_once_a_seed(successes, runs, effective):
+    share = clustered.share(successes, [runs] * 6)
+    expected = statistics.wilson(*effective)
+    assert (share.successes, share.runs) == (sum(successes), 6 * runs)
+    assert (share.interval.low, share.interval.high) == pytest.approx((expected.low, expected.high))
+    assert share.value == pytest.approx(effective[0] / effective[1])
 
 
 def test_seeds_without_runs_do_not_count():

@@ -1,9 +1,11 @@
+"""The table of contrasts has a p only where the seeds can decide."""
+
 import itertools
 
 import pytest
 
-from pe_lab.results import compare, contrast_tables, formats, frame, significance
-from tests.results.fake_study import point, record, write_study
+from pe_lab.results import compare, contrast_tables, formats, significance
+from tests.results import contrasts
 
 
 @pytest.mark.parametrize(("a", "b"), [(3, 3), (5, 5), (2, 7)])
@@ -20,54 +22,47 @@ def test_three_against_three_by_hand():
     assert significance.smallest_p_of_counts(0, 3) is None
 
 
-@pytest.mark.parametrize("pairs", [1, 3, 5, 16])
-def test_the_smallest_p_of_pairs_by_hand(pairs):
-    assert significance.smallest_p_of_pairs(pairs) == pytest.approx(2 / 2**pairs)
+@pytest.mark.parametrize(
+    ("pairs", "p"), [(0, None), (1, 1), (3, 2 / 8), (5, 2 / 32), (16, 2 / 2**16)]
+)
+def test_the_smallest_p_of_pairs_by_hand(pairs, p):
+    assert significance.smallest_p_of_pairs(pairs) == p
 
 
-def test_no_pairs_have_no_p():
-    assert significance.smallest_p_of_pairs(0) is None
+@pytest.mark.parametrize(
+    ("smallest", "decides"),
+    [
+        ([0.03], [True]),
+        ([0.03, 0.03], [False, False]),  # of two, the smaller is doubled
+        ([0.001, 0.03], [True, True]),
+        ([0.02, None], [True, False]),  # what is not tested counts
+        ([0.03, None], [False, False]),
+    ],
+)
+def test_a_test_decides_where_its_adjusted_p_can_fall_below_the_level(smallest, decides):
+    assert significance.can_decide(smallest) == decides
 
 
-def test_a_test_decides_where_its_adjusted_p_can_fall_below_the_level():
-    """0.03 alone can; of two, the smaller is doubled; what is not tested costs nothing."""
-    assert significance.can_decide([0.03]) == [True]
-    assert significance.can_decide([0.03, 0.03]) == [False, False]
-    assert significance.can_decide([0.001, 0.03]) == [True, True]
-    assert significance.can_decide([0.02, None]) == [True, False]
-    assert significance.can_decide([0.03, None]) == [False, False]
-
-
-def study(folder, seeds, contrasts):
-    """Variants a, b, c and d: all seeds of a extrapolate, and of the others none."""
-    entries = []
-    for name in "abcd":
-        reached = 1.0 if name == "a" else 0.0
-        for seed in range(seeds):
-            made = record(f"{name}{seed}", seed, test={4: 1.0, 8: reached}, validation={4: 1.0})
-            entries.append((point(name, seed), made))
-    spec = {"contrasts": [["a", other] for other in contrasts]}
-    return frame.read(write_study(folder, *entries, analysis=spec))
+def study(folder, **seeds):
+    """Variant a against the others, by their numbers of seeds: all of a extrapolate, and of the
+    others none.
+    """
+    runs = {name: [float(name == "a")] * number for name, number in seeds.items()}
+    return contrasts.study(folder, runs, [["a", other] for other in seeds if other != "a"])
 
 
 def test_the_table_of_a_study_that_cannot_decide_has_no_p_and_says_why(tmp_path):
-    table = contrast_tables.contrasts(study(tmp_path, 3, "bcd"))
+    table = contrast_tables.contrasts(study(tmp_path, a=3, b=3, c=3, d=3))
     assert [name for name in table.header if name.startswith("p")] == ["pairs"]
-    assert (
-        "3 seeds a variant cannot bring p below 0.05 over 3 contrasts: no p is shown."
-        in table.notes
-    )
+    note = "3 seeds a variant cannot bring p below 0.05 over 3 contrasts: no p is shown."
+    assert note in table.notes
     assert {len(row) for row in table.rows} == {len(table.header)}
-    for text in (
-        formats.markdown(table),
-        formats.latex(table, "study"),
-        formats.as_html(table),
-    ):
+    for text in (formats.markdown(table), formats.latex(table, "study"), formats.as_html(table)):
         assert not any(words in text for words in ("p of", "Barnard", "Holm"))
 
 
 def test_one_contrast_of_three_seeds_has_the_p_of_its_counts_alone(tmp_path):
-    found = study(tmp_path, 3, "b")
+    found = study(tmp_path, a=3, b=3)
     table = contrast_tables.contrasts(found)
     assert "p" in table.header
     assert "p of a − b" not in table.header
@@ -76,24 +71,14 @@ def test_one_contrast_of_three_seeds_has_the_p_of_its_counts_alone(tmp_path):
 
 
 def test_ten_seeds_have_both(tmp_path):
-    table = contrast_tables.contrasts(study(tmp_path, 10, "bcd"))
+    table = contrast_tables.contrasts(study(tmp_path, a=10, b=10, c=10, d=10))
     assert {"p", "p of a − b"} <= set(table.header)
     assert not any("cannot" in note for note in table.notes)
 
 
 def test_a_contrast_of_too_few_seeds_beside_one_of_enough_has_a_dash(tmp_path):
-    entries = []
-    for name, seeds in (("a", 10), ("b", 10), ("c", 2)):
-        for seed in range(seeds):
-            made = record(
-                f"{name}{seed}", seed, test={4: 1.0, 8: float(name == "a")}, validation={4: 1.0}
-            )
-            entries.append((point(name, seed), made))
-    spec = {"contrasts": [["a", "b"], ["a", "c"]]}
-    table = contrast_tables.contrasts(frame.read(write_study(tmp_path, *entries, analysis=spec)))
+    table = contrast_tables.contrasts(study(tmp_path, a=10, b=10, c=2))
     column = table.header.index("p of a − b")
     assert [row[column].text for row in table.rows] == ["0.004", "–"]
-    assert (
-        "2 pairs of runs cannot bring p of *a − b* below 0.05 over 2 contrasts: it is not shown."
-        in table.notes
-    )
+    pairs = "2 pairs of runs cannot bring p of *a − b* below 0.05 over 2 contrasts"
+    assert f"{pairs}: it is not shown." in table.notes

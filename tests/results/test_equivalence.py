@@ -22,9 +22,6 @@ MARGIN = 0.05
 )
 def test_a_verdict_needs_the_whole_interval_on_one_side_of_the_margin(low, high, verdict):
     assert equivalence.verdict(Interval(low, high, "t"), MARGIN) == verdict
-
-
-def test_without_an_interval_nothing_is_shown():
     assert equivalence.verdict(None, MARGIN) == "undecided"
 
 
@@ -51,6 +48,5 @@ def test_the_table_states_the_verdict_and_no_p(tmp_path, alibi, remark):
 
 
 def test_a_table_without_a_margin_has_no_note_of_it(tmp_path):
-    results = study(tmp_path, {"rope": [0.9] * 5, "alibi": [0.8] * 5})
-    table = contrast_tables.contrasts(results)
+    table = contrast_tables.contrasts(study(tmp_path, {"rope": [0.9] * 5, "alibi": [0.8] * 5}))
     assert not any("margin" in note for note in table.notes)
