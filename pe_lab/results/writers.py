@@ -7,8 +7,9 @@ import importlib
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from pe_lab.runs import record_rows, records, study_files, study_labels
 from pe_lab.runs.analysis_spec import SEED_AXES
@@ -16,145 +17,116 @@ from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.record_schema import JsonObject
 
 _OFF_CURVE = ("step", "exact_match", "scale_ratio")
+_LONGEST_PARAMETER = 6000  # characters that MLflow stores
+_MOST_METRICS = 1000  # of a batch of MLflow
+
+Numbers = Mapping[str, float]
 
 
-@runtime_checkable
-class Writer(Protocol):
-    """The contract of a writer: the numbers of one run."""
+@dataclass(frozen=True)
+class Writer:
+    """The numbers of one run.
 
-    def curve(self, step: int, values: Mapping[str, float]) -> None:
-        """Write the numbers of a point of the training curve."""
+    Attributes:
+      log: writes numbers at a step: a point of the curve, or test numbers with the length as step.
+      close: finishes the run. No call follows.
+      summarize: writes test numbers where a step cannot follow a larger one; None if it can.
+    """
 
-    def by_length(self, name: str, values: Mapping[int, float]) -> None:
-        """Write a metric of the trained model at each length."""
-
-    def close(self) -> None:
-        """Finish the run. No call follows."""
-
-
-class TensorBoard:
-    """Event files of tensorboardX in out/RUN_ID. The step of a metric by length is the length."""
-
-    def __init__(self, out: Path, study: str, label: str, record: JsonObject):
-        library = _library("tensorboardX", "TensorBoard")
-        self.events = library.SummaryWriter(str(out / record["run_id"]))
-        self.events.add_text("run", f"{study}: {label}", 0)
-
-    def curve(self, step: int, values: Mapping[str, float]) -> None:
-        for name, value in values.items():
-            self.events.add_scalar(name, value, step)
-
-    def by_length(self, name: str, values: Mapping[int, float]) -> None:
-        for length, value in values.items():
-            self.events.add_scalar(f"{name} by length", value, length)
-
-    def close(self) -> None:
-        self.events.close()
+    log: Callable[[int, Numbers], object]
+    close: Callable[[], object]
+    summarize: Callable[[Numbers], object] | None = None
 
 
-class WandB:
+def tensorboard(out: Path, study: str, label: str, record: JsonObject) -> Writer:
+    """Event files of tensorboardX in out/RUN_ID."""
+    library = _library("tensorboardX", "TensorBoard")
+    events = library.SummaryWriter(str(out / record["run_id"]))
+    events.add_text("run", f"{study}: {label}", 0)
+
+    def log(step: int, numbers: Numbers) -> None:
+        for name, value in numbers.items():
+            events.add_scalar(name, value, step)
+
+    return Writer(log, events.close)
+
+
+def wandb(out: Path, study: str, label: str, record: JsonObject, *, online: bool = False) -> Writer:
     """A run of Weights & Biases in the group of its variant, offline in out/wandb by default."""
-
-    def __init__(
-        self, out: Path, study: str, label: str, record: JsonObject, *, online: bool = False
-    ):
-        library = _library("wandb", "W&B")
-        out.mkdir(parents=True, exist_ok=True)  # after the import: a refusal leaves no folder
-        self.run = library.init(
-            dir=str(out),
-            mode="online" if online else "offline",
-            reinit="finish_previous",  # every run of the study is one of W&B's
-            project=study,
-            group=label,
-            id=record["run_id"],  # so that a second export does not add a run
-            name=f"{label} {record['run_id']}",
-            config=record["config"],
-        )
-
-    def curve(self, step: int, values: Mapping[str, float]) -> None:
-        self.run.log(dict(values), step=step)
-
-    def by_length(self, name: str, values: Mapping[int, float]) -> None:
-        by_name = {f"{name}/length {length}": value for length, value in values.items()}
-        self.run.summary.update(by_name)
-
-    def close(self) -> None:
-        self.run.finish()
+    library = _library("wandb", "W&B")
+    out.mkdir(parents=True, exist_ok=True)  # after the import: a refusal leaves no folder
+    run = library.init(
+        dir=str(out),
+        mode="online" if online else "offline",
+        reinit="finish_previous",  # every run of the study is one of W&B's
+        project=study,
+        group=label,
+        id=record["run_id"],  # so that a second export does not add a run
+        name=f"{label} {record['run_id']}",
+        config=record["config"],
+    )
+    return Writer(
+        log=lambda step, numbers: run.log(dict(numbers), step=step),
+        close=run.finish,
+        summarize=lambda numbers: run.summary.update(dict(numbers)),
+    )
 
 
-class Trackio:
+def trackio(out: Path, study: str, label: str, record: JsonObject) -> Writer:
     """A run of Trackio in the group of its variant, in its database in `out`."""
-
-    def __init__(self, out: Path, study: str, label: str, record: JsonObject):
-        # The library reads the folder when it is imported.
-        os.environ["TRACKIO_DIR"] = str(out.absolute())
-        library = _library("trackio", "Trackio")
-        self.run = library.init(
-            project=study,
-            name=f"{label} {record['run_id']}",
-            group=label,
-            config=record["config"],
-            auto_log_cpu=False,
-            auto_log_gpu=False,
-        )
-
-    def curve(self, step: int, values: Mapping[str, float]) -> None:
-        self.run.log(dict(values), step=step)
-
-    def by_length(self, name: str, values: Mapping[int, float]) -> None:
-        for length, value in values.items():
-            self.run.log({f"{name} by length": value}, step=length)
-
-    def close(self) -> None:
-        self.run.finish()
+    # The library reads the folder when it is imported.
+    os.environ["TRACKIO_DIR"] = str(out.absolute())
+    library = _library("trackio", "Trackio")
+    run = library.init(
+        project=study,
+        name=f"{label} {record['run_id']}",
+        group=label,
+        config=record["config"],
+        auto_log_cpu=False,
+        auto_log_gpu=False,
+    )
+    return Writer(lambda step, numbers: run.log(dict(numbers), step=step), run.finish)
 
 
-class MLflow:
+def mlflow(out: Path, study: str, label: str, record: JsonObject) -> Writer:
     """A run of MLflow, in a database in `out`, or at MLFLOW_TRACKING_URI if it is set."""
+    library = _library("mlflow", "MLflow", extra="mlflow")
+    place = os.environ.get("MLFLOW_TRACKING_URI")
+    if not place:
+        out.mkdir(parents=True, exist_ok=True)
+        place = f"sqlite:///{out.absolute()}/mlflow.db"
+    client = library.MlflowClient(tracking_uri=place)
+    experiment = client.get_experiment_by_name(study)
+    identity = experiment.experiment_id if experiment else client.create_experiment(study)
+    tags = {"variant": label, "pe_lab_run_id": record["run_id"]}
+    run = client.create_run(identity, run_name=f"{label} {record['run_id']}", tags=tags)
+    run_id = run.info.run_id
+    parameters = [
+        library.entities.Param(group, str(values)[:_LONGEST_PARAMETER])
+        for group, values in record["config"].items()
+    ]
+    client.log_batch(run_id, params=parameters)
+    metrics: list[Any] = []  # written together, because each writing takes long
 
-    def __init__(self, out: Path, study: str, label: str, record: JsonObject):
-        library = _library("mlflow", "MLflow", extra="mlflow")
-        place = os.environ.get("MLFLOW_TRACKING_URI")
-        if not place:
-            out.mkdir(parents=True, exist_ok=True)
-            place = f"sqlite:///{out.absolute()}/mlflow.db"
-        self.client = library.MlflowClient(tracking_uri=place)
-        experiment = self.client.get_experiment_by_name(study)
-        identity = experiment.experiment_id if experiment else self.client.create_experiment(study)
-        tags = {"variant": label, "pe_lab_run_id": record["run_id"]}
-        run = self.client.create_run(identity, run_name=f"{label} {record['run_id']}", tags=tags)
-        self.run_id = run.info.run_id
-        self.metric = library.entities.Metric
-        self.metrics: list[Any] = []  # written together, because each writing takes long
-        parameters = [
-            library.entities.Param(group, str(values)[:_LONGEST_PARAMETER])
-            for group, values in record["config"].items()
-        ]
-        self.client.log_batch(self.run_id, params=parameters)
-
-    def curve(self, step: int, values: Mapping[str, float]) -> None:
-        for name, value in values.items():
+    def log(step: int, numbers: Numbers) -> None:
+        for name, value in numbers.items():
             # Names of MLflow have no brackets.
             plain = re.sub(r"[^\w\-. /:]", "_", name)
-            self.metrics.append(self.metric(plain, value, timestamp=0, step=step))
+            metrics.append(library.entities.Metric(plain, value, timestamp=0, step=step))
 
-    def by_length(self, name: str, values: Mapping[int, float]) -> None:
-        for length, value in values.items():
-            self.curve(length, {f"{name} by length": value})
+    def close() -> None:
+        for first in range(0, len(metrics), _MOST_METRICS):
+            client.log_batch(run_id, metrics=metrics[first : first + _MOST_METRICS])
+        client.set_terminated(run_id)
 
-    def close(self) -> None:
-        for first in range(0, len(self.metrics), _MOST_METRICS):
-            self.client.log_batch(self.run_id, metrics=self.metrics[first : first + _MOST_METRICS])
-        self.client.set_terminated(self.run_id)
+    return Writer(log, close)
 
 
-_LONGEST_PARAMETER = 6000  # characters that MLflow stores
-_MOST_METRICS = 1000  # of a batch
 WRITERS: dict[str, Callable[..., Writer]] = {
-    "mlflow": MLflow,
-    "tensorboard": TensorBoard,
-    "trackio": Trackio,
-    "wandb": WandB,
+    "mlflow": mlflow,
+    "tensorboard": tensorboard,
+    "trackio": trackio,
+    "wandb": wandb,
 }
 
 
@@ -203,15 +175,16 @@ def write(writer: Writer, record: JsonObject) -> None:
             values[f"rms(embedding) over rms(token)/{index}"] = ratio
         # The first point has no loss, because no step was taken before it.
         numbers = {name: value for name, value in values.items() if value is not None}
-        writer.curve(point["step"], numbers)
-    by_metric: dict[str, dict[int, float]] = {}
+        writer.log(point["step"], numbers)
     for row in record_rows.preferred_rows(record):
         is_test = row["split"] == "test" and row["offset"] == 0 and row["override"] is None
-        if is_test and isinstance(row["value"], int | float):
-            values = by_metric.setdefault(f"test/{row['metric']}", {})
-            values[row["length"]] = row["value"]
-    for name, values in by_metric.items():
-        writer.by_length(name, values)
+        if not is_test or not isinstance(row["value"], int | float):
+            continue
+        name, length = f"test/{row['metric']}", row["length"]
+        if writer.summarize:
+            writer.summarize({f"{name}/length {length}": row["value"]})
+        else:
+            writer.log(length, {f"{name} by length": row["value"]})
     writer.close()
 
 

@@ -1,14 +1,11 @@
-"""Records and curves in TensorBoard and W&B, with their libraries where they are installed, and
-with fakes.
-"""
+"""Export of records and curves, to fakes of the libraries and to the libraries themselves."""
 
 import contextlib
 import os
 import re
 import sqlite3
 import sys
-import types
-from pathlib import Path
+from unittest import mock
 
 import pandas as pd
 import pytest
@@ -23,152 +20,103 @@ from tests.experiments.entry_points import ROOT, call
 STUDY = ROOT / "results" / "published" / "quickstart"
 
 
-class RecordingWriter:
-    """A writer that keeps its calls."""
-
-    def __init__(self):
-        self.points, self.rows, self.closed = [], {}, False
-
-    def curve(self, step, values):
-        self.points.append((step, values))
-
-    def by_length(self, name, values):
-        self.rows[name] = values
-
-    def close(self):
-        self.closed = True
-
-
 @pytest.fixture(scope="module")
 def record():
     return next(iter(records.read_all(STUDY).values()))
 
 
-def test_a_writer_receives_every_point_of_the_curve_and_every_length_of_the_test(record):
-    writer = RecordingWriter()
+@pytest.fixture
+def library(monkeypatch):
+    """A function that puts a fake in the place of a library."""
+
+    def replace(name):
+        fake = mock.MagicMock()
+        monkeypatch.setitem(sys.modules, name, fake)
+        return fake
+
+    return replace
+
+
+def write(name, out, record, **options):
+    writer = writers.WRITERS[name](out, "quickstart", "rope", record, **options)
     writers.write(writer, record)
-    assert [step for step, _ in writer.points] == [point["step"] for point in record["curve"]]
-    last, said = record["curve"][-1], writer.points[-1][1]
-    assert said["loss"] == last["loss"]
-    assert {k: v for k, v in said.items() if k.startswith("exact")} == {
-        f"exact_match/length {n}": v for n, v in last["exact_match"].items()
-    }
+
+
+def exact_match(record):
+    """Exact match of the test by length."""
     lengths = {row["length"] for row in record["rows"] if row["split"] == "test"}
-    assert writer.rows["test/exact_match"] == {
-        n: record_values.value(record, "test", n, 0, "exact_match") for n in lengths
+    return {n: record_values.value(record, "test", n, 0, "exact_match") for n in lengths}
+
+
+def test_trackio_receives_every_point_of_the_curve_and_every_length_of_the_test(
+    monkeypatch, tmp_path, record, library
+):
+    monkeypatch.setenv("TRACKIO_DIR", "before")
+    trackio = library("trackio")
+    write("trackio", tmp_path, record)
+    assert os.environ["TRACKIO_DIR"] == str(tmp_path)
+    arguments = trackio.init.call_args.kwargs
+    assert (arguments["project"], arguments["group"]) == ("quickstart", "rope")
+    run = trackio.init.return_value
+    logged = [(each.kwargs["step"], each.args[0]) for each in run.log.call_args_list]
+    curve = record["curve"]
+    points, by_length = logged[: len(curve)], logged[len(curve) :]
+    assert [step for step, _ in points] == [point["step"] for point in curve]
+    last = points[-1][1]
+    assert last["loss"] == curve[-1]["loss"]
+    assert {name: value for name, value in last.items() if name.startswith("exact")} == {
+        f"exact_match/length {n}": value for n, value in curve[-1]["exact_match"].items()
     }
-    assert writer.closed
-
-
-def test_null_is_left_out(record):
-    writer = RecordingWriter()
-    assert record["curve"][0]["loss"] is None
-    writers.write(writer, record)
-    assert "loss" not in writer.points[0][1]
+    name = "test/exact_match by length"
+    assert {n: values[name] for n, values in by_length if name in values} == exact_match(record)
+    assert curve[0]["loss"] is None
+    assert "loss" not in points[0][1]  # null is left out
+    run.finish.assert_called_once_with()
 
 
 @pytest.mark.slow
-def test_tensorboard_receives_scalars_with_the_length_as_their_step(monkeypatch, tmp_path, record):
-    scalars, closed = [], []
-    events = types.SimpleNamespace(
-        add_scalar=lambda *a: scalars.append(a),
-        add_text=lambda *a: None,
-        close=lambda: closed.append(1),
-    )
-    monkeypatch.setitem(
-        sys.modules, "tensorboardX", types.SimpleNamespace(SummaryWriter=lambda folder: events)
-    )
-    assert (
-        writers.export(STUDY, "tensorboard", tmp_path)
-        == len(records.read_all(STUDY))
-        == len(closed)
-    )
-    assert {length for name, _, length in scalars if name == "test/exact_match by length"} == {
-        row["length"] for row in record["rows"] if row["split"] == "test"
-    }
+def test_tensorboard_receives_scalars_with_the_length_as_their_step(tmp_path, record, library):
+    events = library("tensorboardX").SummaryWriter.return_value
+    number = writers.export(STUDY, "tensorboard", tmp_path)
+    assert number == len(records.read_all(STUDY)) == events.close.call_count
+    scalars = [each.args for each in events.add_scalar.call_args_list]
+    lengths = {length for name, _, length in scalars if name == "test/exact_match by length"}
+    assert lengths == exact_match(record).keys()
 
 
-def test_wandb_is_offline_unless_asked(monkeypatch, tmp_path, record):
-    asked = []
-
-    def init(**given):
-        asked.append(given)
-        return types.SimpleNamespace(log=lambda *a, **k: None, summary={}, finish=lambda: None)
-
-    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=init))
-    writers.write(writers.WandB(tmp_path, "quickstart", "rope", record), record)
-    writers.write(writers.WandB(tmp_path, "quickstart", "rope", record, online=True), record)
-    assert [(a["mode"], a["project"], a["group"], a["id"]) for a in asked] == [
-        (mode, "quickstart", "rope", record["run_id"]) for mode in ("offline", "online")
-    ]
+@pytest.mark.parametrize(("options", "mode"), [({}, "offline"), ({"online": True}, "online")])
+def test_wandb_is_offline_unless_asked(tmp_path, record, library, options, mode):
+    wandb = library("wandb")
+    write("wandb", tmp_path, record, **options)
+    arguments = wandb.init.call_args.kwargs
+    expected = {"mode": mode, "project": "quickstart", "group": "rope", "id": record["run_id"]}
+    assert arguments | expected == arguments
+    updates = [each.args[0] for each in wandb.init.return_value.summary.update.call_args_list]
+    by_length = {f"test/exact_match/length {n}": v for n, v in exact_match(record).items()}
+    assert by_length.items() <= {k: v for values in updates for k, v in values.items()}.items()
 
 
-def test_trackio_receives_the_curve_and_each_length_in_a_folder_of_its_own(
-    monkeypatch, tmp_path, record
-):
-    logged, given = [], []
-    run = types.SimpleNamespace(
-        log=lambda values, step: logged.append((step, values)), finish=lambda: logged.append(None)
-    )
-
-    def init(**arguments):
-        given.append((os.environ["TRACKIO_DIR"], arguments))
-        return run
-
-    monkeypatch.setenv("TRACKIO_DIR", "before")
-    monkeypatch.setitem(sys.modules, "trackio", types.SimpleNamespace(init=init))
-    writers.write(writers.Trackio(tmp_path, "quickstart", "rope", record), record)
-    ((folder, arguments),) = given
-    assert (folder, arguments["project"], arguments["group"]) == (
-        str(tmp_path),
-        "quickstart",
-        "rope",
-    )
-    steps = [point["step"] for point in record["curve"]]
-    assert [step for step, _ in logged[: len(steps)]] == steps
-    at_8 = record_values.value(record, "test", 8, 0, "exact_match")
-    assert (8, {"test/exact_match by length": at_8}) in logged
-    assert logged[-1] is None
-
-
-def test_mlflow_receives_names_that_it_allows(monkeypatch, tmp_path, record):
-    calls = []
-
-    class Client:
-        def __init__(self, tracking_uri):
-            calls.append(("uri", tracking_uri))
-
-        def get_experiment_by_name(self, name):
-            return None
-
-        def create_experiment(self, name):
-            return "7"
-
-        def create_run(self, experiment, run_name, tags):
-            calls.append(("run", experiment, tags["pe_lab_run_id"]))
-            return types.SimpleNamespace(info=types.SimpleNamespace(run_id="r"))
-
-        def log_batch(self, run_id, metrics=(), params=()):
-            calls.extend(("param", name) for name in params)
-            calls.extend(("metric", key, step) for key, step in metrics)
-
-        def set_terminated(self, run_id):
-            calls.append(("end", run_id))
-
+def test_mlflow_receives_names_that_it_allows(monkeypatch, tmp_path, record, library):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    entities = types.SimpleNamespace(
-        Metric=lambda key, value, timestamp, step: (key, step), Param=lambda key, value: key
-    )
-    library = types.SimpleNamespace(MlflowClient=Client, entities=entities)
-    monkeypatch.setitem(sys.modules, "mlflow", library)
-    writers.write(writers.MLflow(tmp_path, "quickstart", "rope", record), record)
-    assert calls[:2] == [("uri", f"sqlite:///{tmp_path}/mlflow.db"), ("run", "7", record["run_id"])]
-    assert ("param", "model") in calls
-    assert ("metric", "test/exact_match by length", 8) in calls
-    names = [call[1] for call in calls if call[0] == "metric"]
+    mlflow = library("mlflow")
+    mlflow.entities.Metric = lambda key, value, timestamp, step: (key, step)
+    mlflow.entities.Param = lambda key, value: key
+    client = mlflow.MlflowClient.return_value
+    client.get_experiment_by_name.return_value = None
+    write("mlflow", tmp_path, record)
+    mlflow.MlflowClient.assert_called_once_with(tracking_uri=f"sqlite:///{tmp_path}/mlflow.db")
+    (experiment,) = client.create_run.call_args.args
+    assert experiment == client.create_experiment.return_value
+    assert client.create_run.call_args.kwargs["tags"]["pe_lab_run_id"] == record["run_id"]
+    batches = [each.kwargs for each in client.log_batch.call_args_list]
+    metrics = [metric for batch in batches for metric in batch.get("metrics", ())]
+    assert "model" in batches[0]["params"]
+    assert ("test/exact_match by length", 8) in metrics
+    names = {name for name, _ in metrics}
     assert "rms_embedding_ over rms_token_/0" in names
     assert all(re.fullmatch(r"[\w\-. /:]+", name) for name in names)
-    assert calls[-1] == ("end", "r")
+    run_id = client.create_run.return_value.info.run_id
+    assert client.method_calls[-1] == mock.call.set_terminated(run_id)
 
 
 def test_parquet_has_the_tables_of_the_frame(tmp_path):
@@ -179,21 +127,23 @@ def test_parquet_has_the_tables_of_the_frame(tmp_path):
     assert len(pd.read_parquet(tmp_path / "curves.parquet")) == len(study.curves)
 
 
-def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, tmp_path):
-    with pytest.raises(
-        UserError, match=r"^--to has no 'tensorbord'\. Did you mean 'tensorboard'\?"
-    ):
-        writers.export(STUDY, "tensorbord", tmp_path)
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(
-        UserError,
-        match=r"^W&B needs wandb, which is not installed: pip install 'pe_lab\[writers\]'\.$",
-    ):
-        writers.export(STUDY, "wandb", tmp_path / "out")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UserError, match=r"^Parquet needs pyarrow, which is not installed: pip "):
-        cli.run(["export", str(STUDY), "--to=parquet", f"--out={tmp_path / 'out'}"])
+@pytest.mark.parametrize(
+    ("to", "library", "sentence"),
+    [
+        ("wandb", "wandb", r"^W&B needs wandb, which .*: pip install 'pe_lab\[writers\]'\.$"),
+        ("parquet", "pyarrow", "^Parquet needs pyarrow, which is not installed: pip "),
+    ],
+)
+def test_a_missing_library_is_one_sentence(monkeypatch, tmp_path, to, library, sentence):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(UserError, match=sentence):
+        cli.run(["export", str(STUDY), f"--to={to}", f"--out={tmp_path / 'out'}"])
     assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_writer_is_refused(tmp_path):
+    with pytest.raises(UserError, match=r"^--to has no 'tensorbord'\. Did you mean 'tensorboard'"):
+        writers.export(STUDY, "tensorbord", tmp_path)
 
 
 @pytest.mark.slow
@@ -210,10 +160,7 @@ def test_an_unknown_writer_and_a_missing_library_are_one_sentence(monkeypatch, t
             "pe-lab export: --to has no 'parket'. Did you mean 'parquet'?",
         ),
         (["results/nowhere", "--to=wandb"], "There is no study in results/nowhere"),
-        (
-            ["results/x", "--to=tensorboard", "--online"],
-            "--online needs --to=wandb.",
-        ),
+        (["results/x", "--to=tensorboard", "--online"], "--online needs --to=wandb."),
     ],
 )
 def test_what_the_command_refuses(arguments, sentence):
@@ -231,7 +178,7 @@ def test_what_the_command_refuses(arguments, sentence):
     ],
 )
 def test_the_libraries_themselves_write_a_file_a_run(tmp_path, to, written):
-    number = writers.export(STUDY, to, Path(tmp_path))
+    number = writers.export(STUDY, to, tmp_path)
     assert len(list(tmp_path.glob(written))) == number == len(records.read_all(STUDY))
 
 
@@ -244,7 +191,7 @@ def test_the_libraries_themselves_write_a_file_a_run(tmp_path, to, written):
     ],
 )
 def test_the_libraries_themselves_write_a_database_of_all_runs(tmp_path, to, count):
-    number = writers.export(STUDY, to, Path(tmp_path))
+    number = writers.export(STUDY, to, tmp_path)
     (database,) = tmp_path.glob("*.db")
     with contextlib.closing(sqlite3.connect(database)) as connection:
         assert connection.execute(count).fetchone() == (number,)
