@@ -1,24 +1,24 @@
 import pytest
 
-from pe_lab.results import frame, tables
+from pe_lab.results import tables
 from pe_lab.runs.errors import UserError
-from tests.results.fake_study import point, record, write_study
-
-RUNS = [
-    (encoding, seed, record(f"{encoding}{seed}", seed, test={4: 1.0, 6: 0.5, 8: value}))
-    for encoding, seed, value in (("rope", 0, 0.2), ("rope", 1, 0.4), ("nope", 0, 0.1))
-]
+from tests.results.fake_study import point, record
+from tests.results.studies import cells, study
 
 
 def rows(folder, *figures):
-    """The texts of the table, and its title."""
+    """The texts of the table, the header first."""
+    entries = []
+    for name, seed, value in (("rope", 0, 0.2), ("rope", 1, 0.4), ("nope", 0, 0.1)):
+        run = record(f"{name}{seed}", seed, test={4: 1.0, 6: 0.5, 8: value})
+        entries.append((point(name, seed), run))
     source = dict(source="Doe 2024, table 2", figures=figures)
-    entries = [(point(encoding, seed), run) for encoding, seed, run in RUNS]
-    study = write_study(folder, *entries, analysis=dict(literature=[source]))
-    found = tables.of(frame.read(study))
-    (table,) = [t for t in found if "Doe 2024" in t.title]
-    assert table.title == "Figures of the literature: Doe 2024, table 2"
-    return [list(table.header), *([cell.text for cell in row] for row in table.rows)]
+    (table,) = [
+        table
+        for table in tables.of(study(folder, *entries, literature=[source]))
+        if table.title == "Figures of the literature: Doe 2024, table 2"
+    ]
+    return cells(table)
 
 
 @pytest.mark.slow

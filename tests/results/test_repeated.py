@@ -2,21 +2,21 @@
 
 import pytest
 
-from pe_lab.results import declared_tables, frame, tables
-from pe_lab.results.read_analysis_spec import from_dict
+from pe_lab.results import tables
 from pe_lab.runs import record_rows
-from tests.results.fake_study import point, record, write_study
+from tests.results import studies
+from tests.results.fake_study import point, record
+from tests.results.studies import cells, declared
 
 NOTE = "§: training can draw some of the test inputs of this length."
-VALUES = {2: 1.0, 4: 1.0, 8: 0.5}
 
 
 def study(folder, overlap):
     """One run; `overlap` is the share of repeated inputs by length, None for an older record."""
-    run = record("r", test=VALUES, validation={4: 1.0})
+    run = record("r", test={2: 1.0, 4: 1.0, 8: 0.5}, validation={4: 1.0})
     shares = (overlap or {}).items()
     run["rows"] += [record_rows.row("test", n, 0, "overlap", share, 100) for n, share in shares]
-    return frame.read(write_study(folder, (point("rope", 0), run)))
+    return studies.study(folder, (point("rope", 0), run))
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,13 @@ def test_headers_mark_lengths_with_repeated_inputs(tmp_path, overlap, header, is
 )
 def test_numbers_of_a_marked_length_are_marked_where_no_header_names_it(tmp_path, metric, cell):
     found = study(tmp_path, {2: 1.0, 4: 0.0, 8: 0.0})
-    (asked,) = from_dict({"tables": [dict(rows="variant", measures=(metric,))]}).tables
-    (table,) = declared_tables.tables(found, asked)
+    (table,) = declared(found, rows="variant", measures=(metric,))
     assert table.rows[0][1].text == cell
     assert (NOTE in table.notes) == cell.endswith("§")
 
 
 def test_columns_of_lengths_are_marked_once(tmp_path):
     found = study(tmp_path, {2: 1.0, 4: 0.0, 8: 0.0})
-    (asked,) = from_dict({"tables": [dict(rows="variant", columns="length")]}).tables
-    (table,) = declared_tables.tables(found, asked)
-    assert list(table.header[1:]) == ["2§", "4", "→8"]
-    assert [cell.text for cell in table.rows[0][1:]] == ["1.00", "1.00", "0.50"]
+    (table,) = declared(found, rows="variant", columns="length")
+    assert cells(table) == [["variant", "2§", "4", "→8"], ["rope", "1.00", "1.00", "0.50"]]
     assert NOTE in table.notes
