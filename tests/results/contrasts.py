@@ -1,7 +1,7 @@
 """Studies with contrasts."""
 
-from pe_lab.results import frame
-from tests.results.fake_study import point, record, write_study
+from tests.results import studies
+from tests.results.fake_study import point, record
 
 SOLVED = {4: 1.0}
 
@@ -11,14 +11,10 @@ def study(tmp_path, runs, contrasts=(("rope", "alibi"),), **analysis):
     a run beside it as a dict.
     """
     entries = []
-    for name, (values, more) in {
-        n: v if isinstance(v, tuple) else (v, {}) for n, v in runs.items()
-    }.items():
+    for name, of_name in runs.items():
+        values, more = of_name if isinstance(of_name, tuple) else (of_name, {})
         more = {"validation": SOLVED, **more}
-        entries += [
-            (point(name, i), record(f"{name}{i}", i, test={4: 1.0, 8: v}, **more))
-            for i, v in enumerate(values)
-        ]
-    return frame.read(
-        write_study(tmp_path, *entries, analysis={"contrasts": list(contrasts), **analysis})
-    )
+        for seed, value in enumerate(values):
+            run = record(f"{name}{seed}", seed, test={4: 1.0, 8: value}, **more)
+            entries.append((point(name, seed), run))
+    return studies.study(tmp_path, *entries, contrasts=list(contrasts), **analysis)

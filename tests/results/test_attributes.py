@@ -14,14 +14,16 @@ VALUES = [[0, 10, 10], [1, 2, 0], [2, 30, 15], [3, 40, 10]]
 LABEL = "number of ones"
 
 
+def write(folder, encodings=("rope", "alibi"), seeds=2, tasks=()):
+    return synthetic.write(
+        folder, encodings=encodings, seeds=seeds, rates=(), schemes=(), tasks=tasks
+    )
+
+
 @pytest.fixture
 def folder(tmp_path):
     """A study in which each run has the attribute num_ones at length 8."""
-    study = synthetic.write(
-        tmp_path, encodings=("rope", "alibi"), seeds=2, rates=(), schemes=(), tasks=()
-    )
-    add(study)
-    return study
+    return add(write(tmp_path))
 
 
 def add(study, label=LABEL):
@@ -32,6 +34,7 @@ def add(study, label=LABEL):
         if label:
             row["attribute_label"] = label
         records.write(study, {**record, "rows": [*record["rows"], row, nothing]})
+    return study
 
 
 def drawn(study):
@@ -44,20 +47,16 @@ def drawn(study):
 def test_each_value_of_an_attribute_is_a_row_with_its_wilson_interval(folder):
     rows = frame.read(folder).attributes
     assert len(rows) == 2 * 2 * len(VALUES)
-    (one,) = rows.query("variant == 'rope' and seed == 0 and attribute_value == 2").to_dict(
-        "records"
-    )
-    assert one["attribute_label"] == LABEL
-    assert (one["split"], one["length"], one["offset"], one["override"]) == ("test", 8, 0, "")
-    assert (one["attribute"], one["count"], one["successes"]) == ("num_ones", 30, 15)
+    (one,) = rows.query("run_id == @rows.run_id[0] and attribute_value == 2").to_dict("records")
     interval = statistics.wilson(15, 30)
-    assert (one["value"], one["low"], one["high"]) == (0.5, interval.low, interval.high)
+    expected = {"split": "test", "length": 8, "offset": 0, "override": ""}
+    expected |= {"attribute": "num_ones", "attribute_label": LABEL, "count": 30, "successes": 15}
+    expected |= {"value": 0.5, "low": interval.low, "high": interval.high}
+    assert one | expected == one
 
 
 def test_the_other_measurements_are_the_same_with_attributes(tmp_path):
-    study = synthetic.write(
-        tmp_path, encodings=("rope", "alibi"), seeds=2, rates=(), schemes=(), tasks=()
-    )
+    study = write(tmp_path)
     before = frame.read(study).numbers
     add(study)
     after = frame.read(study).numbers
@@ -92,17 +91,12 @@ def test_the_axis_has_the_label_of_the_attribute(folder):
 
 
 def test_records_without_a_label_have_the_name_in_words(tmp_path):
-    study = synthetic.write(tmp_path, encodings=("rope",), seeds=1, rates=(), schemes=(), tasks=())
-    add(study, label=None)
+    study = add(write(tmp_path, ("rope",), seeds=1), label=None)
     assert set(frame.read(study).attributes["attribute_label"]) == {"num ones"}
 
 
 def test_each_task_has_an_axes(tmp_path):
-    study = synthetic.write(
-        tmp_path, encodings=("rope",), seeds=1, rates=(), schemes=(), tasks=("copy", "reverse")
-    )
-    add(study)
-    axes, _ = drawn(study)
+    axes, _ = drawn(add(write(tmp_path, ("rope",), seeds=1, tasks=("copy", "reverse"))))
     assert [axis.get_title() for axis in axes] == ["copy, length 8", "reverse, length 8"]
 
 

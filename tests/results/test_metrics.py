@@ -7,11 +7,14 @@ from scipy import optimize
 from pe_lab.metrics.auc import area
 from pe_lab.metrics.base import Limit
 from pe_lab.metrics.L90 import limit
-from pe_lab.results import compare, frame, summary
+from pe_lab.results import compare, summary
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.runs import record_rows, validation
 from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint
-from tests.results.fake_study import measured, point, record, write_study
+from tests.results.fake_study import measured, point, record
+from tests.results.studies import study
+
+FALLING = {4: 1.0, 8: 0.8, 16: 0.2}
 
 
 def run(test=None, validation=None, max_length=8, *, extrapolation=Extrapolation(), **more):
@@ -119,11 +122,11 @@ def test_a_run_that_diverged_has_no_outcome_at_a_length_that_its_config_does_not
     """Nor has its variant, unless a finished run was evaluated there later."""
     runs = [record(f"r{i}", i, status="diverged") for i in range(2)]
     runs.append(record("r2", 2, test={4: 1.0, 16: 1.0}, validation={4: 1.0}))
-    found = frame.read(write_study(tmp_path, *((point("rope", i), r) for i, r in enumerate(runs))))
-    counts = [
-        str(compare.extrapolation_counts(found, ["rope"], MetricPoint(length=at))["rope"])
-        for at in (8, 12, 16)
-    ]
+    found = study(tmp_path, *((point("rope", i), run) for i, run in enumerate(runs)))
+    counts = []
+    for length in (8, 12, 16):
+        at_length = compare.extrapolation_counts(found, ["rope"], MetricPoint(length=length))
+        counts.append(str(at_length["rope"]))
     assert counts == ["0/2", "0/0", "1/3"]
 
 
@@ -143,8 +146,7 @@ def test_a_multiple_of_the_training_length_that_is_no_length_is_none(at, max_len
 
 def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it(tmp_path):
     tests = ({8: 1.0, 16: 0.6, 24: 0.2, 32: 0.0}, {16: 0.6, 24: None})
-    entries = [(point("rope", i), record(f"r{i}", i, test=test)) for i, test in enumerate(tests)]
-    found = frame.read(write_study(tmp_path, *entries))
+    found = study(tmp_path, *(record(f"r{i}", test=test) for i, test in enumerate(tests)))
     asked = MetricPoint(lengths=(9, 24))
     mean, unknown = summary.values_at(found, found.cases, "exact_match", asked)["value"]
     assert mean == pytest.approx(0.4)
@@ -154,30 +156,20 @@ def test_the_mean_over_a_range_is_over_the_lengths_measured_in_it(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("name", "test", "expected"),
     [
-        ("in_distribution", 0.9),
-        ("trained_length", 0.8),
-        ("retention", 0.25),
-        ("L90", Limit(4)),
-        ("steps", None),
-        ("auc", 0.5),
+        ("in_distribution", FALLING, 0.9),
+        ("trained_length", FALLING, 0.8),
+        ("retention", FALLING, 0.25),
+        ("retention", {8: 0.0, 16: 0.0}, None),  # it does not work at the training length
+        ("L90", FALLING, Limit(4)),
+        ("steps", FALLING, None),
+        ("auc", FALLING, 0.5),
     ],
 )
-def test_one_number_of_a_run(name, expected):
-    found = BY_NAME[name].of_run(run({4: 1.0, 8: 0.8, 16: 0.2}), 0)
+def test_one_number_of_a_run(name, test, expected):
+    found = BY_NAME[name].of_run(run(test), 0)
     assert found == (pytest.approx(expected) if isinstance(expected, float) else expected)
-
-
-def test_retention_of_what_does_not_work_at_the_training_length_is_none():
-    assert BY_NAME["retention"].of_run(run({8: 0.0, 16: 0.0}), 0) is None
-
-
-def test_the_validation_loss_of_what_did_not_finish_is_infinite():
-    made = record("r", validation={8: 1.0})
-    made["rows"].append(record_rows.row("validation", 8, 0, "negative_log_likelihood", 0.25, 100))
-    assert validation.mean_loss(made | {"exposure": made["exposure"] | {"max_length": 8}}) == 0.25
-    assert validation.mean_loss(record("r", status="diverged")) == math.inf
 
 
 def test_costs_and_the_validation_loss_of_a_run():
@@ -187,5 +179,5 @@ def test_costs_and_the_validation_loss_of_a_run():
         row = record_rows.row("validation", length, 0, "negative_log_likelihood", loss, 100)
         made["rows"].append(row)
     names = ("steps", "parameters", "flops", "in_distribution_loss")
-    values = [BY_NAME[name].of_run(measured(made), 0) for name in names]
-    assert values == [100, 7, 12, 0.5]
+    assert [BY_NAME[name].of_run(measured(made), 0) for name in names] == [100, 7, 12, 0.5]
+    assert validation.mean_loss(record("r", status="diverged")) == math.inf

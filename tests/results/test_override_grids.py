@@ -6,6 +6,7 @@ from pe_lab.results import compare, declared_tables, frame, selection, table_sum
 from pe_lab.runs import grid, record_rows, records
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
+from tests.results.studies import cells
 
 DIGITS, LOOPS = "evaluated other_digits", "evaluated num_loops"
 
@@ -42,10 +43,6 @@ def by_digits(folder, **changes):
     return study(folder, {"task.other_digits": (1, 2, 10)}, value, **changes)
 
 
-def texts(table):
-    return [list(table.header), *([cell.text for cell in row] for row in table.rows)]
-
-
 def evaluate(folder, label, length):
     """Add rows with an override that names no grid, as pe-lab evaluate does."""
     override = {"label": label, "positions": None, "encodings": None}
@@ -61,9 +58,9 @@ def test_a_point_that_is_measured_again_stays_in_its_grid(tmp_path):
     evaluate(folder, "other_digits=2", length=6)
     loaded = frame.read(folder)
     table = declared_tables.tables(loaded, table_summaries.specs(loaded)[0])[0]
-    assert [row[0].text for row in table.rows] == ["1", "2", "10"]
+    assert [row[0] for row in cells(table)[1:]] == ["1", "2", "10"]
     assert len(loaded.without_grids().variants) == 2
-    measured = frame.read(folder).numbers
+    measured = loaded.numbers
     assert set(measured[measured["override"] == "other_digits=2"][DIGITS]) == {"2"}
 
 
@@ -73,7 +70,7 @@ def test_a_declared_table_of_trained_variants_leaves_out_overrides(tmp_path):
     evaluate(folder, "num_loops=4", length=8)
     loaded = frame.read(folder)
     (table,) = declared_tables.tables(loaded, loaded.spec.tables[0])
-    assert texts(table)[1:] == [["rope", "1.00", "0.50"], ["alibi", "1.00", "0.50"]]
+    assert cells(table)[1:] == [["rope", "1.00", "0.50"], ["alibi", "1.00", "0.50"]]
 
 
 def test_two_grids_may_share_an_axis(tmp_path):
@@ -89,7 +86,7 @@ def test_two_grids_may_share_an_axis(tmp_path):
         declared_tables.tables(loaded, spec) for spec in table_summaries.specs(loaded)
     )
     assert [row[0].text for row in one_axis[0].rows] == ["1", "2"]
-    assert texts(two_axes[0])[1] == ["1", "0.25", "0.25"]
+    assert cells(two_axes[0])[1] == ["1", "0.25", "0.25"]
 
 
 def test_overrides_add_no_contrasts_to_the_declared_ones(tmp_path):
@@ -119,7 +116,7 @@ def test_a_grid_of_one_axis_is_a_table_by_length_for_each_variant(tmp_path):
     assert first.title.endswith("by evaluated other_digits and length, rope")
     assert second.title.endswith("alibi")
     # Rows are in the order of the numbers, and the evaluation as trained is not among them.
-    assert texts(first) == [
+    assert cells(first) == [
         [DIGITS, "4", "→8"],
         ["1", "0.04", "0.08"],
         ["2", "0.08", "0.16"],
@@ -141,7 +138,7 @@ def test_a_declared_table_takes_the_place_of_the_one_that_is_made(tmp_path):
     loaded = frame.read(by_digits(tmp_path, analysis=dict(tables=[declared])))
     (spec,) = table_summaries.specs(loaded)
     (table,) = declared_tables.tables(loaded, spec)
-    assert texts(table)[-1] == ["10", "0.80", "0.80"]
+    assert cells(table)[-1] == ["10", "0.80", "0.80"]
 
 
 def test_points_of_a_grid_are_in_no_other_table(tmp_path):
@@ -175,10 +172,6 @@ def test_an_unknown_axis_of_a_grid_is_refused(tmp_path):
 
 def test_the_frame_has_the_label_of_the_override(tmp_path):
     rows = frame.read(by_digits(tmp_path)).numbers
-    assert set(rows[rows["length"] == 8]["override"]) == {
-        "",
-        "other_digits=1",
-        "other_digits=2",
-        "other_digits=10",
-    }
+    labels = {f"other_digits={digits}" for digits in (1, 2, 10)}
+    assert set(rows[rows["length"] == 8]["override"]) == {"", *labels}
     assert set(rows[DIGITS]) == {"", "1", "2", "10"}

@@ -2,13 +2,12 @@
 
 import pytest
 
-from pe_lab.results import frame, tables
+from pe_lab.results import tables
 from pe_lab.results.prose import Prose
 from pe_lab.runs.errors import UserError
-from tests.results.fake_study import point, record, write_study
+from tests.results import contrasts, studies
+from tests.results.fake_study import point, record
 from tests.results.test_selection import tuned
-
-SOLVED = {4: 1.0}
 
 
 def study(folder, runs, **analysis):
@@ -16,22 +15,13 @@ def study(folder, runs, **analysis):
 
     A tuple (list, dict) also gives further fields of the records.
     """
-    entries = []
-    for name, values in runs.items():
-        values, more = values if isinstance(values, tuple) else (values, {})
-        more = {"validation": SOLVED, **more}
-        made = [
-            (point(name, i), record(f"{name}{i}", i, test={4: 1.0, 8: v}, **more))
-            for i, v in enumerate(values)
-        ]
-        entries += made
-    return Prose(frame.read(write_study(folder, *entries, analysis=analysis)))
+    return Prose(contrasts.study(folder, runs, **{"contrasts": (), **analysis}))
 
 
 def test_the_center_is_the_median_below_ten_seeds_and_that_of_the_table(tmp_path):
     found = study(tmp_path, {"rope": [0.0, 0.1, 0.8]})
     assert (found.center_name, found.center("rope", 8)) == ("median", "0.10")
-    assert "| 0.10 |" in tables.markdown(frame.read(tmp_path))
+    assert "| 0.10 |" in tables.markdown(found.study)
 
 
 def test_the_center_is_the_interquartile_mean_from_ten_seeds(tmp_path):
@@ -61,12 +51,10 @@ def test_seeds_are_listed_in_their_order(tmp_path):
     assert found.each_seed("rope", 8) == "0.20, 0.90 and 0.30"
 
 
-def test_counts_are_summed_over_variants(tmp_path):
+def test_counts_are_summed_over_variants_and_unsolved_seeds_do_not_extrapolate(tmp_path):
     found = study(tmp_path, {"rope": [0.95, 0.2], "alibi": ([0.95], {"validation": {4: 0.1}})})
-    assert (found.solved("rope", "alibi"), found.extrapolates("rope", "alibi")) == (
-        "2 of 3",
-        "1 of 3",
-    )
+    assert found.solved("rope", "alibi") == "2 of 3"
+    assert found.extrapolates("rope", "alibi") == "1 of 3"
     assert found.others("rope") == ["alibi"]
     assert (found.runs, found.variants) == ("3", "2")
 
@@ -96,23 +84,17 @@ def test_lengths_and_offsets_are_measured_ones(tmp_path):
         found.offset(3)
 
 
-def test_a_difference_is_that_of_a_declared_contrast(tmp_path):
-    runs = {"rope": [0.9, 0.8, 0.7, 0.9, 0.8], "alibi": [0.4, 0.3, 0.2, 0.4, 0.3]}
-    found = study(tmp_path, runs, contrasts=[["rope", "alibi"]])
-    assert found.difference("rope", "alibi") == "+0.50 [+0.50, +0.50]"
-    with pytest.raises(UserError, match="no contrast of alibi against rope"):
-        found.difference("alibi", "rope")
-
-
-def test_a_difference_is_read_at_the_length_that_a_page_names(tmp_path):
+def test_a_difference_is_that_of_a_declared_contrast_at_the_length_that_a_page_names(tmp_path):
     runs = {"rope": [0.9, 0.8, 0.7, 0.9, 0.8], "alibi": [0.4, 0.3, 0.2, 0.4, 0.3]}
     pairs = [dict(a="rope", b="alibi", at=at) for at in (1, 2)]
     found = study(tmp_path, runs, contrasts=pairs)
     assert found.difference("rope", "alibi", 1) == "0.00 [0.00, 0.00]"
     assert found.difference("rope", "alibi", 2) == "+0.50 [+0.50, +0.50]"
+    assert found.difference("rope", "alibi") == found.difference("rope", "alibi", 2)
     assert found.contrasts == "2"
-    with pytest.raises(UserError, match="no contrast of rope against alibi"):
-        found.difference("rope", "alibi", 3)
+    for a, b, at in (("rope", "alibi", 3), ("alibi", "rope", None)):
+        with pytest.raises(UserError, match=f"no contrast of {a} against {b}"):
+            found.difference(a, b, at)
 
 
 @pytest.mark.parametrize(
@@ -151,16 +133,16 @@ def test_tuned_settings_are_shown_on_the_seeds_that_all_of_them_have(tmp_path):
         found.at_setting("rope", "0.1", 8)
 
 
+def table_cells(text):
+    lines = [line for line in text.splitlines() if not line.startswith("|--")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
 def test_a_table_may_have_some_of_the_lengths(tmp_path):
     found = study(tmp_path, {"rope": [0.2, 0.9, 0.3]})
-    header, _, row, *_ = found.table(8).splitlines()
-    assert [name.strip() for name in header.split("|")[1:-1]] == [
-        "variant",
-        "extrapolates",
-        "solved",
-        "→8",
-    ]
-    assert row.split("|")[4].strip() == "0.30"
+    header, rope = table_cells(found.table(8))[:2]
+    assert header == ["variant", "extrapolates", "solved", "→8"]
+    assert rope[3] == "0.30"
     with pytest.raises(UserError, match="5"):
         found.table(5)
 
@@ -168,17 +150,9 @@ def test_a_table_may_have_some_of_the_lengths(tmp_path):
 def test_a_table_is_looked_up_by_its_title(tmp_path):
     table = dict(title="By length", rows="model.encodings", columns="length", metric="exact_match")
     found = study(tmp_path, {"rope": [0.2, 0.9, 0.3]}, tables=[table])
-    row = found.table_titled("By length").splitlines()[2]
-    assert [text.strip() for text in row.split("|")[1:-1]] == ["rope", "1.00", "0.30"]
+    assert table_cells(found.table_titled("By length"))[1] == ["rope", "1.00", "0.30"]
     with pytest.raises(UserError, match="By length"):
         found.table_titled("By lengths")
-
-
-def test_unsolved_seeds_do_not_extrapolate(tmp_path):
-    """Three of four seeds are solved, and one of them reaches the threshold."""
-    runs = {"rope": [0.95, 0.2, 0.3], "alibi": ([0.95], {"validation": {4: 0.1}})}
-    found = study(tmp_path, runs)
-    assert found.extrapolates("rope", "alibi") == "1 of 4"
 
 
 def with_curves(folder):
@@ -190,7 +164,7 @@ def with_curves(folder):
             scores = {"4": 1.0, "8": value}
             run["curve"].append({"step": step, "loss": 0.1, "exact_match": scores})
         entries.append((point("rope", seed), run))
-    return Prose(frame.read(write_study(folder, *entries)))
+    return Prose(studies.study(folder, *entries))
 
 
 def test_the_mean_during_training_is_that_of_the_curves(tmp_path):

@@ -85,96 +85,6 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
         ),
         ({"contrasts": ("rope", "alibi")}, r"two different names, .*, got 'rope'"),
         ({"contrasts": "rope"}, r"\['contrasts'\] must be a tuple, got 'rope'"),
-        ({"tables": ({"row": "task"},)}, r"has no 'row'\. Did you mean 'rows'\?"),
-        (
-            {"tables": ({"metric": "exact_mach"},)},
-            r"metric has no 'exact_mach'\. Did you mean 'exact_match'\?",
-        ),
-        (
-            {"tables": ({"metric": {"name": "auc", "show": "meen"}, "columns": "task"},)},
-            r"show has no 'meen'\. Did you mean 'mean'\?",
-        ),
-        (
-            {"tables": ({"columns": "positions"},)},
-            r"exact_match has a value at each length: put 'length' in rows",
-        ),
-        (
-            {"tables": ({"metric": {"name": "exact_match", "at": 2}},)},
-            r"the length of .* is stated twice",
-        ),
-        (
-            {"tables": ({"metric": "auc"},)},
-            r"auc is the same at every length: 'length', the default of columns, cannot be in rows",
-        ),
-        (
-            {"tables": ({"rows": "length", "measures": ("solved",)},)},
-            r"solved is the same at every length",
-        ),
-        (
-            {"tables": ({"metric": {"name": "auc", "at": 2}, "columns": ()},)},
-            r"auc is one number a run: it takes no at",
-        ),
-        (
-            {"tables": ({"metric": "extrapolates", "columns": "offset"},)},
-            r"extrapolates is the same at every offset",
-        ),
-        (
-            {"tables": ({"metric": {"name": "steps", "offset": 8}, "columns": ()},)},
-            r"steps is the same at every offset",
-        ),
-        (
-            {"tables": ({"metric": "exact_match", "columns": "offset"},)},
-            r"exact_match has a value at each length",
-        ),
-        (
-            {"tables": ({"measures": (AT_TWO,), "only": {"length": "8"}},)},
-            r"'length' in only selects from the lengths in rows",
-        ),
-        (
-            {
-                "tables": (
-                    {
-                        "metric": {"name": "auc", "show": "mean"},
-                        "only": {"length": "8"},
-                        "columns": (),
-                    },
-                )
-            },
-            r"'length' in only selects",
-        ),
-        (
-            {"tables": ({"metric": {"name": "auc", "offset": 8}, "columns": "offset"},)},
-            r"the offset of auc is stated twice",
-        ),
-        (
-            {
-                "tables": (
-                    {
-                        "metric": {"name": "auc", "offset": 8},
-                        "columns": (),
-                        "only": {"offset": "0"},
-                    },
-                )
-            },
-            r"'offset' in only selects from the offsets in rows, columns or each; the offset of a "
-            r"metric is part of the metric: offset=8\.$",
-        ),
-        (
-            {"tables": ({"only": {"offset": ("0", "8")}},)},
-            r"'offset' in only selects from the offsets in rows",
-        ),
-        (
-            {"tables": ({"metric": {"name": "L90", "show": "mean"}, "columns": ()},)},
-            r"L90 is a length or a bound of one, so it has no mean",
-        ),
-        (
-            {"tables": ({"columns": "length", "measures": ("auc",)},)},
-            r"columns or measures, not both",
-        ),
-        (
-            {"tables": ({"measures": ({"name": "exact_match", "at": 2, "show": "best"},)},)},
-            r"needs the paper that did so: oracle=",
-        ),
         (
             {"literature": ({"source": "a", "figures": (("rope", 8, "1"),)},)},
             r"\['literature'\] must hold numbers, got '1'",
@@ -191,6 +101,78 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
 def test_a_wrong_spec_is_refused_with_what_would_be_right(data, words):
     with pytest.raises(UserError, match=words):
         from_dict(data)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"measures": ("seconds",)}, r"metric has no 'seconds'"),  # of a machine's load
+        ({"row": "task"}, r"has no 'row'\. Did you mean 'rows'\?"),
+        ({"metric": "exact_mach"}, r"metric has no 'exact_mach'\. Did you mean 'exact_match'\?"),
+        (
+            {"metric": {"name": "auc", "show": "meen"}, "columns": "task"},
+            r"show has no 'meen'\. Did you mean 'mean'\?",
+        ),
+        ({"columns": "positions"}, r"exact_match has a value at each length: put 'length' in rows"),
+        ({"metric": {"name": "exact_match", "at": 2}}, r"the length of .* is stated twice"),
+        (
+            {"metric": "auc"},
+            r"auc is the same at every length: 'length', the default of columns, cannot be in rows",
+        ),
+        ({"rows": "length", "measures": ("solved",)}, r"solved is the same at every length"),
+        (
+            {"metric": {"name": "auc", "at": 2}, "columns": ()},
+            r"auc is one number a run: it takes no at",
+        ),
+        (
+            {"metric": "extrapolates", "columns": "offset"},
+            r"extrapolates is the same at every offset",
+        ),
+        (
+            {"metric": {"name": "steps", "offset": 8}, "columns": ()},
+            r"steps is the same at every offset",
+        ),
+        ({"metric": "exact_match", "columns": "offset"}, r"exact_match has a value at each length"),
+        (
+            {"measures": (AT_TWO,), "only": {"length": "8"}},
+            r"'length' in only selects from the lengths in rows",
+        ),
+        (
+            {
+                "metric": {"name": "auc", "show": "mean"},
+                "only": {"length": "8"},
+                "columns": (),
+            },
+            r"'length' in only selects",
+        ),
+        (
+            {"metric": {"name": "auc", "offset": 8}, "columns": "offset"},
+            r"the offset of auc is stated twice",
+        ),
+        (
+            {
+                "metric": {"name": "auc", "offset": 8},
+                "columns": (),
+                "only": {"offset": "0"},
+            },
+            r"'offset' in only selects from the offsets in rows, columns or each; the offset of a "
+            r"metric is part of the metric: offset=8\.$",
+        ),
+        ({"only": {"offset": ("0", "8")}}, r"'offset' in only selects from the offsets in rows"),
+        (
+            {"metric": {"name": "L90", "show": "mean"}, "columns": ()},
+            r"L90 is a length or a bound of one, so it has no mean",
+        ),
+        ({"columns": "length", "measures": ("auc",)}, r"columns or measures, not both"),
+        (
+            {"measures": ({"name": "exact_match", "at": 2, "show": "best"},)},
+            r"needs the paper that did so: oracle=",
+        ),
+    ],
+)
+def test_a_wrong_table_is_refused_with_what_would_be_right(table, words):
+    with pytest.raises(UserError, match=words):
+        from_dict({"tables": (table,)})
 
 
 @pytest.mark.parametrize(
@@ -275,9 +257,3 @@ def test_names_labels_and_overrides_of_the_sweep_are_known():
         ),
     }
     check_analysis_spec.check(from_dict(asked), POINTS, {"YaRN": {}})
-
-
-def test_seconds_are_not_a_metric():
-    """They measure the load of the machine."""
-    with pytest.raises(UserError, match="seconds"):
-        from_dict({"tables": [{"measures": ["seconds"]}]})

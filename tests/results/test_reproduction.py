@@ -50,10 +50,6 @@ def test_the_rule_of_a_figure_by_hand(low, high, is_solved, expected):
     assert reproduction.verdict_on_figure(interval, 0.9, is_solved=is_solved) == expected
 
 
-def claims(*of, **more):
-    return {"reproduction": {"paper": "Doe 2024", "claims": [*of], **more}}
-
-
 def claim(a="rope", b="alibi", **more):
     return {"text": f"{a} extends further than {b}.", "a": a, "b": b, **more}
 
@@ -61,10 +57,14 @@ def claim(a="rope", b="alibi", **more):
 ROPE, ALIBI = [0.90, 0.91, 0.92, 0.91, 0.90], [0.50, 0.52, 0.51, 0.50, 0.49]
 
 
+def outcomes(folder, *claims, rope=ROPE, alibi=ALIBI, is_authors_size=False):
+    values = {"paper": "Doe 2024", "claims": [*claims], "is_authors_size": is_authors_size}
+    of_study = study(folder, {"rope": rope, "alibi": alibi}, reproduction=values)
+    return reproduction.outcomes(of_study)
+
+
 def test_an_outcome_has_our_means_and_the_verdict(tmp_path):
-    spec = claims(claim(figures=(0.8, 0.3)), claim("alibi", "rope"))
-    found = study(tmp_path, {"rope": ROPE, "alibi": ALIBI}, **spec)
-    holds, does_not = reproduction.outcomes(found)
+    holds, does_not = outcomes(tmp_path, claim(figures=(0.8, 0.3)), claim("alibi", "rope"))
     assert (holds.a, holds.b, holds.solved) == ("rope", "alibi", (5, 5))
     assert holds.comparison.pairs == tuple(zip(ROPE, ALIBI, strict=True))
     assert holds.means == pytest.approx((0.908, 0.504))
@@ -74,40 +74,34 @@ def test_an_outcome_has_our_means_and_the_verdict(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("figures", "verdict"),
-    [((0.8, 0.3), "holds at the authors' size"), ((0.9, 0.1), "undecided")],
+    ("figures", "verdict", "reason"),
+    [
+        ((0.8, 0.3), "holds at the authors' size", ""),
+        ((0.9, 0.1), "undecided", "our numbers do not decide"),
+    ],
 )
-def test_at_the_authors_size_the_difference_counts_too(tmp_path, figures, verdict):
-    spec = claims(claim(figures=figures), is_authors_size=True)
-    found = study(tmp_path, {"rope": ROPE, "alibi": ALIBI}, **spec)
-    (outcome,) = reproduction.outcomes(found)
-    assert outcome.verdict == verdict
-    assert outcome.reason == ("our numbers do not decide" if verdict == "undecided" else "")
+def test_at_the_authors_size_the_difference_counts_too(tmp_path, figures, verdict, reason):
+    (outcome,) = outcomes(tmp_path, claim(figures=figures), is_authors_size=True)
+    assert (outcome.verdict, outcome.reason) == (verdict, reason)
 
 
 def test_a_claim_beyond_training_needs_five_solved_seeds_of_both(tmp_path):
     """Within the training lengths the claim may be about solving itself."""
     unsolved = ([0.5] * 6, {"validation": {4: 0.3}})
-    spec = claims(claim(), claim(at=1))
-    found = study(tmp_path, {"rope": [0.9] * 6, "alibi": unsolved}, **spec)
-    beyond, within = reproduction.outcomes(found)
+    beyond, within = outcomes(tmp_path, claim(), claim(at=1), rope=[0.9] * 6, alibi=unsolved)
     assert (beyond.verdict, beyond.solved) == ("undecided", (6, 0))
     assert "did not solve" in beyond.reason
     assert len(within.comparison.pairs) == 6
 
 
 def test_a_claim_about_one_variant_is_a_figure(tmp_path):
-    spec = claims(claim(b="", figures=(0.95,)), is_authors_size=True)
-    (outcome,) = reproduction.outcomes(study(tmp_path, {"rope": ROPE, "alibi": ALIBI}, **spec))
+    figure = claim(b="", figures=(0.95,))
+    (outcome,) = outcomes(tmp_path, figure, is_authors_size=True)
     assert outcome.verdict == "holds at the authors' size"
     assert (outcome.comparison, outcome.means) == (None, pytest.approx((0.908,)))
     assert outcome.interval.low < 0.908 < outcome.interval.high
-
-
-def test_an_undecided_figure_says_how_many_seeds_it_lacks(tmp_path):
-    rope = (ROPE, {"validation": {4: 0.3}})
-    spec = claims(claim(b="", figures=(0.95,)), is_authors_size=True)
-    (outcome,) = reproduction.outcomes(study(tmp_path, {"rope": rope, "alibi": ALIBI}, **spec))
+    unsolved = (ROPE, {"validation": {4: 0.3}})
+    (outcome,) = outcomes(tmp_path / "b", figure, rope=unsolved, is_authors_size=True)
     assert outcome.reason == "fewer than 5 seeds solved the training lengths"
 
 

@@ -5,7 +5,7 @@ import pytest
 from pe_lab.results import frame, read_analysis_spec, suite, suite_grid
 from tests.results.fake_study import write_study
 from tests.results.test_setting_tables import LOSSES, RATES, entry
-from tests.results.test_suite import settings
+from tests.results.test_suite import config, settings
 
 ANALYSIS = {"tuned": ["train.learning_rate"]}
 SPEC = read_analysis_spec.from_dict(ANALYSIS)
@@ -21,9 +21,7 @@ def write(folder, rows, *, seeds=4, missing=(), name="suite_quick", steps=100, *
         for rate, value, loss in zip(rates, values, losses, strict=False):
             for seed in range(seeds):
                 labels, run = entry(encoding, rate, seed, value, loss, **more)
-                encodings = [{"name": encoding, "reads_positions": True}]
-                run["config"] = settings("copy", steps) | {"seed": seed}
-                run["config"]["model"] = run["config"]["model"] | {"encodings": encodings}
+                run["config"] = config(encoding, "copy", seed, steps)
                 entries.append((labels, run["run_id"] if (rate, seed) in missing else run))
     folder.mkdir()
     return write_study(folder, *entries, name=name, analysis=ANALYSIS)
@@ -45,6 +43,7 @@ def page(published, *folders):
 
 
 def rows(text):
+    """The rows of the table by name."""
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {name: of_name for name, *of_name in cells[1:]}
@@ -54,11 +53,8 @@ def test_a_row_has_the_columns_of_the_published_ones_from_as_many_seeds(tmp_path
     found = rows(page(published, write(tmp_path / "mine", MINE)))
     assert list(found) == ["shaw", "rope", "mine"]
     assert [each[0] for each in found.values()] == ["12/12", "0/12", "4/12"]
-    assert [each[2] for each in found.values()] == [
-        "1.00 [1.00, 1.00]",
-        "0.10 [0.10, 0.10]",
-        "0.95 [0.95, 0.95]",
-    ]
+    best = ["1.00 [1.00, 1.00]", "0.10 [0.10, 0.10]", "0.95 [0.95, 0.95]"]
+    assert [each[2] for each in found.values()] == best
 
 
 def test_a_row_that_reveals_the_target_length_has_the_sign_and_its_note(tmp_path, published):
