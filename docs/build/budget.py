@@ -166,7 +166,7 @@ def mean_difference(runs: pd.DataFrame, a: str, b: str) -> Cell:
     )
     mean = float(differences.mean())
     text = f"{formats.difference(mean, interval)} over {len(new)} runs"
-    return Cell(text, mean, interval.low, interval.high, len(new))
+    return Cell(text, mean, interval, len(new))
 
 
 def lookups(root: Path) -> dict[str, Any]:

@@ -106,19 +106,16 @@ def center(group: Group, show: str) -> Cell:
         if bounds is None:
             return Cell(str(point), point.step, count=count)
         first, last = bounds
-        text = f"{point} [{first}, {last}]"
-        return Cell(text, point.step, low=first.step, high=last.step, count=count)
+        interval = Interval(first.step, last.step, "Kaplan–Meier")
+        return Cell(f"{point} [{first}, {last}]", point.step, interval, count)
     text = number(point, group.style)
     if show == "mean":
         spread = statistics.deviation(_numbers(values))
         if spread is not None:
             text += f" ± {number(spread, group.style, exact=False)}"
         return Cell(text, point, count=count)
-    interval = _interval(group, [_numbers(stratum) for stratum in strata], show)
-    text += bracket(interval, group.style)
-    if interval is None:
-        return Cell(text, point, count=count)
-    return Cell(text, point, low=interval.low, high=interval.high, count=count)
+    of_numbers = _interval(group, [_numbers(stratum) for stratum in strata], show)
+    return Cell(text + bracket(of_numbers, group.style), point, of_numbers, count)
 
 
 def middle(values: Sequence[Value], show: str) -> Value | None:
@@ -141,7 +138,7 @@ def middle(values: Sequence[Value], show: str) -> Value | None:
     return statistics.median(numbers)
 
 
-def _numbers(values: Sequence[Value]) -> list[int | float]:
+def _numbers(values: Sequence[Value | None]) -> list[int | float]:
     return [value for value in values if isinstance(value, int | float)]
 
 
@@ -229,10 +226,7 @@ def _count(group: Group) -> Cell:
         return Cell(DASH)
     # The rates of several tasks are not one rate, so they have no interval.
     interval = statistics.wilson(successes, total) if len(variants) == 1 else None
-    text = f"{successes}/{total}{bracket(interval)}"
-    if interval is None:
-        return Cell(text, successes, count=total)
-    return Cell(text, successes, low=interval.low, high=interval.high, count=total)
+    return Cell(f"{successes}/{total}{bracket(interval)}", successes, interval, total)
 
 
 def _solved(group: Group) -> Cell:
@@ -256,11 +250,7 @@ def _tied(group: Group) -> Cell:
     if group.candidates is None:
         return Cell(DASH)
     tied = group.candidates.where("is_tied").by("place")
-    medians = []
-    for rows in tied:
-        median = middle(rows.known(group.style), "median")
-        if isinstance(median, int | float):
-            medians.append(median)
+    medians = _numbers([middle(rows.known(group.style), "median") for rows in tied])
     if not medians:
         return Cell(DASH)
     low, high = min(medians), max(medians)

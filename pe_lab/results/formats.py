@@ -1,6 +1,7 @@
 """A table as Markdown, LaTeX (booktabs) and HTML, and frames as CSV."""
 
 import html
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -55,15 +56,14 @@ class Cell:
     """The text of a cell, and its number without rounding if it has one.
 
     Attributes:
-      low, high: ends of the interval; None without one.
+      interval: of the number; None without one.
       count: number of runs.
       signs: at the end of the text.
     """
 
     text: str = ""
     value: int | float | str | bool | None = None
-    low: int | float | None = None
-    high: int | float | None = None
+    interval: Interval | None = None
     count: int = 0
     signs: str = ""
 
@@ -161,6 +161,20 @@ def markdown(table: Table, *, has_links: bool = False) -> str:
     return "\n".join(lines)
 
 
+def sections(tables: Sequence[Table]) -> list[str]:
+    """Return title, caption and Markdown of each table."""
+    parts = []
+    for table in tables:
+        parts += [f"## {table.title}", table.caption, markdown(table)]
+    return parts
+
+
+def notes(tables: Sequence[Table], first: Sequence[str] = ()) -> str:
+    """Return the notes of tables as a list in Markdown, each once, after some first ones."""
+    all_notes = itertools.chain(first, *(table.notes for table in tables))
+    return "\n".join(f"- {note}" for note in dict.fromkeys(all_notes))
+
+
 def _markdown(text: str) -> str:
     one_line = " ".join(text.split())
     # A bar would end the cell.
@@ -213,7 +227,7 @@ def latex(table: Table, document: str) -> str:
     caption = rf"\caption{{{_prose(table.title, _latex)}. {_prose(table.caption, _latex)}}}"
     words = re.findall("[a-z0-9.]+", f"{document} {table.title}".lower())
     caption += rf"\label{{tab:{'-'.join(words)}}}"
-    notes = " ".join(_prose(note, _latex) for note in table.notes)
+    footnotes = " ".join(_prose(note, _latex) for note in table.notes)
     if len(table.rows) > _TALL:
         rules.insert(3, r"\endhead")  # below \toprule, the header and \midrule
         lines = [
@@ -222,7 +236,7 @@ def latex(table: Table, document: str) -> str:
             caption + r" \\",
             *rules,
             r"\end{longtable}",
-            notes,
+            footnotes,
             "}",
         ]
     else:
@@ -234,7 +248,7 @@ def latex(table: Table, document: str) -> str:
             rf"\begin{{tabular}}{{{columns}}}",
             *rules,
             r"\end{tabular}}",
-            rf"\par\footnotesize {notes}",
+            rf"\par\footnotesize {footnotes}",
             r"\end{table}",
         ]
     return "\n".join(line for line in lines if line) + "\n"
@@ -248,7 +262,7 @@ def as_html(table: Table) -> str:
     """
     header = "".join(f'<th scope="col">{_html(text)}</th>' for text in table.header)
     body = "\n".join(f"<tr>{_html_row(row)}</tr>" for row in table.rows)
-    notes = "".join(f"<li>{_prose(note, _html)}</li>" for note in table.notes)
+    items = "".join(f"<li>{_prose(note, _html)}</li>" for note in table.notes)
     caption = f"<strong>{_html(table.title)}.</strong> {_prose(table.caption, _html)}"
     lines = [
         '<figure class="table">',
@@ -257,7 +271,7 @@ def as_html(table: Table) -> str:
         f"<thead><tr>{header}</tr></thead>",
         f"<tbody>\n{body}\n</tbody>",
         "</table>",
-        f'<ul class="notes">{notes}</ul>' if notes else "",
+        f'<ul class="notes">{items}</ul>' if items else "",
         "</figure>",
     ]
     return "\n".join(line for line in lines if line) + "\n"
@@ -291,8 +305,7 @@ def _html_row(row: Sequence[Cell]) -> str:
     first, *others = row
     cells = [f'<th scope="row">{_html(first.text)}</th>']
     for cell in others:
-        attribute = ""
-        if cell.value is not None:
-            attribute = f' data-value="{_html(str(cell.value))}"'
+        has_value = cell.value is not None
+        attribute = f' data-value="{_html(str(cell.value))}"' if has_value else ""
         cells.append(f"<td{attribute}>{_html(cell.text)}</td>")
     return "".join(cells)

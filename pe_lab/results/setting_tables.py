@@ -126,7 +126,7 @@ def cell(row: Mapping[str, Any], column: str) -> Cell:
     if pd.isna(value):
         return Cell(DASH)
     interval = Interval(low, high, "percentile")
-    return Cell(f"{number(value)}{bracket(interval)}", value, low, high)
+    return Cell(f"{number(value)}{bracket(interval)}", value, interval)
 
 
 def rules(runs: pd.DataFrame) -> list[SettingRule]:

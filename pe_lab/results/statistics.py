@@ -49,7 +49,7 @@ class Interval:
 
     low: float
     high: float
-    kind: str  # wilson, order statistics, t, BCa, percentile, constant
+    kind: str  # wilson, order statistics, t, BCa, percentile, constant, Kaplan–Meier
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The table of the standard suite, with its published rows and rows from other folders."""
 
 import dataclasses
-import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -215,13 +214,9 @@ def page(
     of_rows = tables(rows.study, protocol.seeds, times)
     if rows.study.missing:
         parts.append(f"Runs of these rows without a record: {rows.study.missing}.")
-    for table in of_rows:
-        parts += [f"## {table.title}", table.caption, formats.markdown(table)]
-    parts = [part for part in parts if part]
-    of_tables = dict.fromkeys(itertools.chain(*(table.notes for table in of_rows)))
-    text = "\n".join(f"- {note}" for note in of_tables)
+    parts += [part for part in formats.sections(of_rows) if part]
     # The page has no table of single seeds.
-    parts.append(text.replace(notes.EVERY_SEED_SHOWN, ""))
+    parts.append(formats.notes(of_rows).replace(notes.EVERY_SEED_SHOWN, ""))
     latex = "\n".join(formats.latex(table, rows.study.name) for table in of_rows)
     return Page("\n\n".join(parts), latex)
 

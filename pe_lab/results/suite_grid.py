@@ -82,6 +82,5 @@ def page(
             rows.append(scores(study))
     table = setting_tables.by_setting(spec, pd.concat(rows, ignore_index=True))
     table = notes.table(table.title, table.caption, table.header, table.rows, table.notes)
-    parts += [f"## {table.title}", table.caption, formats.markdown(table)]
-    parts.append("\n".join(f"- {note}" for note in table.notes))
+    parts += [*formats.sections([table]), formats.notes([table])]
     return Page("\n\n".join(parts), formats.latex(table, "suite"))

@@ -8,7 +8,7 @@ Each cell of a table is one of these summaries. `values_at` reads the numbers of
 point, and `of_metric` summarizes them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,29 +54,29 @@ class Summary:
         """Return the cell of a variant, in a summary with one row for each variant."""
         return self.at((name,))
 
-    def _frame(self, name: str) -> pd.DataFrame:
-        table = [[getattr(self.at(r, c), name) for c in self.columns] for r in self.rows]
+    def _frame(self, number: Callable[[Cell], object]) -> pd.DataFrame:
+        table = [[number(self.at(r, c)) for c in self.columns] for r in self.rows]
         return pd.DataFrame(table, _index(self.rows), _index(self.columns))
 
     @property
     def center(self) -> pd.DataFrame:
         """Medians or other centers, or numbers of successes; NaN without a number."""
-        return self._frame("value").astype(float)
+        return self._frame(lambda cell: cell.value).astype(float)
 
     @property
     def low(self) -> pd.DataFrame:
         """Lower ends of the 95 % intervals; NaN where there are too few runs for one."""
-        return self._frame("low").astype(float)
+        return self._frame(lambda cell: getattr(cell.interval, "low", None)).astype(float)
 
     @property
     def high(self) -> pd.DataFrame:
         """Upper ends of the intervals."""
-        return self._frame("high").astype(float)
+        return self._frame(lambda cell: getattr(cell.interval, "high", None)).astype(float)
 
     @property
     def count(self) -> pd.DataFrame:
         """Numbers of runs with a value."""
-        return self._frame("count")
+        return self._frame(lambda cell: cell.count)
 
 
 def _index(keys: Sequence[Key]) -> pd.Index:

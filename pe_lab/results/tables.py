@@ -1,6 +1,5 @@
 """All tables of a study, as table.md (a page), table.csv (every number) and table.tex (a paper)."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -83,15 +82,12 @@ def markdown(study: Study, tables: Sequence[Table] | None = None) -> str:
     tables = of(study) if tables is None else tables
     if not tables:
         return f"# {study.name}\n\nNo run has finished yet: {_counts(study)}.\n"
-    of_tables = itertools.chain(*(table.notes for table in tables))
-    all_notes = dict.fromkeys([_size(study), *of_tables])  # each one once
     parts = [
         f"# {study.name}: {metrics.BY_NAME[study.headline].label} by length",
         study.spec.question,
-        "\n".join(f"- {note}" for note in all_notes),
+        formats.notes(tables, [_size(study)]),
+        *formats.sections(tables),
     ]
-    for table in tables:
-        parts += [f"## {table.title}", table.caption, formats.markdown(table)]
     page = "\n\n".join(part for part in parts if part) + "\n"
     return formats.without_markup(page)
 
