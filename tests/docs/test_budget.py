@@ -108,7 +108,8 @@ def test_a_mean_counts_new_runs_equally_and_its_interval_draws_seeds():
     table = runs(seed=[0, 0, 1, 1, 1], is_new=[True, True, True, True, False])
     table = table.assign(a=[1.0, 1.0, 0.0, np.nan, 9.0], b=0.0)
     cell = budget.mean_difference(table, "a", "b")
-    assert (cell.value, cell.low, cell.high, cell.count) == (pytest.approx(2 / 3), 0, 1, 3)
+    low, high = cell.interval.low, cell.interval.high
+    assert (cell.value, low, high, cell.count) == (pytest.approx(2 / 3), 0, 1, 3)
     assert cell.text == "+0.67 [0.00, +1.00] over 3 runs"
 
 
