@@ -60,11 +60,15 @@ def write(
       UserError: an unknown format.
     """
     drawing.check_formats(formats)
-    data = plotted.of(study)
     files: list[Path] = []
     if study.is_finished:
         with drawing.settings():
-            files = _draw(data, out, formats, relative=relative)
+            for name, figure in _figures(plotted.of(study), relative=relative):
+                if figure is not None:
+                    of_figure = [out / f"{name}.{suffix}" for suffix in formats]
+                    # Figures stay in memory until they are saved.
+                    drawing.save(figure, of_figure, few_colors=True)
+                    files += of_figure
     possible = [out / name for name in NAMES]
     possible += [*out.glob("by_*"), *out.glob("table_*")]
     for path in possible:
@@ -73,17 +77,6 @@ def write(
             if file not in files:
                 # A reader would take an old picture for one of these records.
                 file.unlink(missing_ok=True)
-    return files
-
-
-def _draw(data: Plotted, folder: Path, formats: Sequence[str], *, relative: bool) -> list[Path]:
-    files = []
-    for name, figure in _figures(data, relative=relative):
-        if figure is not None:
-            of_figure = [folder / f"{name}.{suffix}" for suffix in formats]
-            # Figures stay in memory until they are saved.
-            drawing.save(figure, of_figure, few_colors=True)
-            files += of_figure
     return files
 
 

@@ -84,6 +84,13 @@ def pyplot() -> "ModuleType":
     return pyplot
 
 
+def new_axes() -> "Axes":
+    """Return the axes of a new figure."""
+    axes: Axes
+    _, axes = pyplot().subplots(layout="constrained")
+    return axes
+
+
 def settings() -> contextlib.AbstractContextManager[None]:
     """Return the context in which every figure is drawn and saved."""
     context: contextlib.AbstractContextManager[None] = pyplot().rc_context(_SETTINGS)
@@ -226,15 +233,9 @@ def legend(figure: "Figure", more: "Sequence[Artist]" = ()) -> None:
     figure.legend(entries, labels, loc="outside right upper")
 
 
-def guide(label: str, linestyle: str = "--") -> "Artist":
+def guide(label: str, linestyle: str) -> "Artist":
     """Return the legend's handle of a thin gray line that is no variant."""
     line: Artist = pyplot().Line2D([], [], **GUIDE, linestyle=linestyle, label=label)
-    return line
-
-
-def note(label: str) -> "Artist":
-    """Return a legend's handle without a mark."""
-    line: Artist = pyplot().Line2D([], [], linestyle="none", label=label)
     return line
 
 

@@ -26,8 +26,7 @@ def heat_map(
       texts: in the fields; None: the numbers.
       axes: None: new ones.
     """
-    if axes is None:
-        _, axes = drawing.pyplot().subplots(layout="constrained")
+    axes = axes or drawing.new_axes()
     shades = numbers.astype(float).to_numpy()
     axes.imshow(shades, cmap=_COLOR_MAP, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
     axes.grid(visible=False)

@@ -1,7 +1,7 @@
 """Shares of runs as dots with Wilson's intervals, one row for each variant."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -31,18 +31,16 @@ def intervals(
       looks: of the rows; a row without one is gray.
       axes: None: new ones.
     """
-    if axes is None:
-        _, axes = drawing.pyplot().subplots(layout="constrained")
+    axes = axes or drawing.new_axes()
     for row, name in enumerate(data.index):
         num_successes, num_runs = int(data.at[name, successes]), int(data.at[name, total])
-        style = (looks or {}).get(name)
-        color = GRAY if style is None else style.color
+        color = looks[name].color if looks and name in looks else GRAY
         interval = statistics.wilson(num_successes, num_runs)
         if interval is None:
             axes.text(0, row, "not measured", va="center", fontsize=7, color="0.3")
             continue
-        bar: dict[str, Any] = dict(color=color, solid_capstyle="butt", linewidth=2.2, alpha=0.5)
-        axes.plot([interval.low, interval.high], [row, row], **bar)
+        ends = [interval.low, interval.high]
+        axes.plot(ends, [row] * 2, color=color, solid_capstyle="butt", linewidth=2.2, alpha=0.5)
         axes.plot([num_successes / num_runs], [row], color=color, marker="o", markersize=5)
         axes.text(1.06, row, f"{num_successes}/{num_runs}", va="center", fontsize=7)
     axes.set_xlim(-0.03, 1.2)

@@ -50,8 +50,7 @@ def lines(
         which no center describes.
       axes: None: new ones.
     """
-    if axes is None:
-        _, axes = drawing.pyplot().subplots(layout="constrained")
+    axes = axes or drawing.new_axes()
     names = list(data[by].unique()) if order is None else order
     if looks is None:
         looks = styles.assign([names])
@@ -64,32 +63,38 @@ def lines(
             center = centers[name].dropna()
         style = looks.get(name)
         if style is None:
-            _draw_gray(axes, center, name)
+            draw_gray(axes, center, name)
             continue
         if len(values) and (centers is not None or (dots and not bands.empty)):
             axes.plot(values[x], values[y], ".", markersize=3, color=style.color, alpha=0.5)
         if centers is None and bands.empty:
             _draw_runs(axes, values, x, y, style)
         elif centers is None:
-            look: dict[str, Any] = dict(color=style.color, alpha=0.1, linewidth=0)
-            axes.fill_between(bands.index, bands["low"], bands["high"], **look)
+            ends = bands["low"], bands["high"]
+            axes.fill_between(bands.index, *ends, color=style.color, alpha=0.1, linewidth=0)
         face = "white" if name in hollow else style.color
-        look = dict(marker=style.marker, markerfacecolor=face, label=label)
-        axes.plot(center.index, center, color=style.color, ls=style.linestyle, zorder=3, **look)
-        _draw_hollow(axes, center[[(name, place) in hollow for place in center.index]], style)
+        look: dict[str, Any] = dict(color=style.color, marker=style.marker)
+        axes.plot(
+            center.index,
+            center,
+            linestyle=style.linestyle,
+            markerfacecolor=face,
+            label=label,
+            zorder=3,
+            **look,
+        )
+        marks = center[[(name, place) in hollow for place in center.index]]
+        if len(marks):
+            axes.plot(
+                marks.index, marks, linestyle="none", markerfacecolor="white", zorder=4, **look
+            )
     return axes
 
 
-def _draw_gray(axes: "Axes", center: "pd.Series[float]", name: str) -> None:
+def draw_gray(axes: "Axes", center: "pd.Series[float]", name: str) -> None:
+    """Draw a line that has no style of its own."""
     # Matplotlib's id of a line is how the legend counts the gray ones.
-    look: dict[str, Any] = dict(color=GRAY, linewidth=0.7, alpha=0.6, zorder=1.5, gid=name)
-    axes.plot(center.index, center, **look)
-
-
-def _draw_hollow(axes: "Axes", marks: "pd.Series[float]", style: Style) -> None:
-    if len(marks):
-        look: dict[str, Any] = dict(marker=style.marker, markerfacecolor="white", linestyle="none")
-        axes.plot(marks.index, marks, color=style.color, zorder=4, **look)
+    axes.plot(center.index, center, color=GRAY, linewidth=0.7, alpha=0.6, zorder=1.5, gid=name)
 
 
 def _draw_runs(axes: "Axes", values: pd.DataFrame, x: str, y: str, style: Style) -> None:

@@ -2,7 +2,7 @@
 
 import itertools
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -11,6 +11,7 @@ from pe_lab.results import metrics, statistics
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.plots.lines import lines
 from pe_lab.results.plots.plotted import HIGHLIGHTED, REVEALS, Plotted
+from pe_lab.results.plots.plotted import tests as tests_of
 from pe_lab.results.study import EVALUATED_WITH
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
     Args:
       relative: lengths are multiples of the training length, on a log axis.
     """
-    tests = data.tests()
+    tests = tests_of(data.study)
     if tests.empty:
         return None
     tests = tests[tests["offset"] == data.study.offsets[0]]
@@ -35,7 +36,7 @@ def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
     if relative:
         tests["x"] /= tests["max_length"]
     figure, panels = _figure(data, tests, dots=True)
-    marks = [(_TRAINING_END, ":")]
+    marks = {_TRAINING_END: ":"}
     for axes, names in panels:
         numbers = tests.loc[tests["variant"].isin(names), "x"].unique().tolist()
         trained = sorted(data.study.variants.loc[names, "max_length"].unique())
@@ -46,27 +47,28 @@ def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
         places = levels["length"] / (trained[0] if relative else 1)
         if len(levels):  # a text has none
             axes.plot(places, levels["value"], **drawing.GUIDE, linestyle="--", zorder=1.2)
-            marks = [(_TRAINING_END, ":"), (_CHANCE, "--")]
+            marks[_CHANCE] = "--"
         drawing.length_ticks(axes, numbers, "×" if relative else "")
         units = data.study.variants.loc[names, "length_name"].unique()
         words = "length / training length" if relative else f"length ({' or '.join(units)})"
         axes.set_xlabel(words)
-    title = f"{_metric(data).capitalize()} against length"
-    _finish(figure, data, panels, title, marks=marks, dots=True)
+    label = _metric(data)
+    title = f"{label.capitalize()} against length"
+    _finish(figure, data, panels, title, label, marks=marks, dots=True)
     return figure
 
 
 def by_offset(data: Plotted) -> "Figure | None":
     """The metric at the training length against the position offset."""
     offsets = data.study.offsets
-    tests = data.tests()
+    tests = tests_of(data.study)
     tests = tests[tests["length"] == tests["max_length"]]
     if len(offsets) < 2 or tests.empty:
         return None
     # Offsets are few and far apart, so they have equal distances.
     tests = tests.assign(x=tests["offset"].map(offsets.index))
     figure, panels = _figure(data, tests, dots=True)
-    marks = []
+    marks = {}
     for axes, names in panels:
         axes.set_xticks(range(len(offsets)), list(map(str, offsets)))
         axes.set_xlabel("position offset (positions)")
@@ -74,9 +76,10 @@ def by_offset(data: Plotted) -> "Figure | None":
         is_at_end = levels["length"].isin(data.study.variants.loc[names, "max_length"])
         for level in levels.loc[is_at_end, "value"]:
             axes.axhline(level, **drawing.GUIDE, linestyle="--", zorder=1)
-            marks = [(_CHANCE, "--")]
-    title = f"{_metric(data).capitalize()} at the training length against position offset"
-    _finish(figure, data, panels, title, marks=marks, dots=True)
+            marks[_CHANCE] = "--"
+    label = _metric(data)
+    title = f"{label.capitalize()} at the training length against position offset"
+    _finish(figure, data, panels, title, label, marks=marks, dots=True)
     return figure
 
 
@@ -85,8 +88,8 @@ def training(data: Plotted) -> "Figure | None":
 
     Exact match is of the longest trained length that was measured.
     """
-    is_loss = not data.is_share
-    curves = data.of_runs(data.study.measured_curves)
+    is_loss = data.study.has_text
+    curves = data.study.finished.merge(data.study.measured_curves, on="run")
     curves = curves[curves["metric"] == ("loss" if is_loss else "exact_match")]
     if not is_loss:
         curves = curves[curves["length"] <= curves["max_length"]]
@@ -97,8 +100,12 @@ def training(data: Plotted) -> "Figure | None":
     figure, panels = _figure(data, curves.assign(x=curves["step"]))
     for axes, _ in panels:
         axes.set_xlabel("training step")
-    title = "Training loss" if is_loss else "Validation exact match during training"
-    _finish(figure, data, panels, title, is_loss=is_loss)
+        if is_loss:
+            axes.set_yscale("log")
+    title, label = "Validation exact match during training", _metric(data)
+    if is_loss:
+        title, label = "Training loss", "training loss (nats per token)"
+    _finish(figure, data, panels, title, label)
     return figure
 
 
@@ -123,7 +130,9 @@ def _figure(
         by_override = _by_override(data, names)
         if len(by_override) > 1:
             panels = by_override
-            keys = {name: _as_trained(data, name) for name in names}
+            # The title has the override.
+            override = f", {EVALUATED_WITH} "
+            keys = {name: keys[name].partition(override)[0] for name in names}
     values = values.assign(key=values["variant"].map(keys))
     figure, grid = drawing.grid(len(panels), columns=2, height=1.9 if len(panels) > 1 else 2.9)
     for axes, (title, names) in zip(grid, panels.items(), strict=True):
@@ -154,11 +163,6 @@ def _by_override(data: Plotted, names: Sequence[str]) -> dict[str, list[str]]:
     return {"": list(names)} if has_few_lines else of_override
 
 
-def _as_trained(data: Plotted, name: str) -> str:
-    """Return the key of a variant without its evaluation override."""
-    return data.keys[name].partition(f", {EVALUATED_WITH} ")[0]
-
-
 def _counted(data: Plotted, name: str) -> str:
     """Return the label of a variant with the number of solved runs, unless all are solved."""
     row = data.study.by_name[name]
@@ -185,25 +189,28 @@ def _finish(
     data: Plotted,
     panels: "Sequence[tuple[Axes, list[str]]]",
     title: str,
+    label: str,
     *,
-    marks: Sequence[tuple[str, str]] = (),
-    is_loss: bool = False,
+    marks: Mapping[str, str] = {},
     dots: bool = False,
 ) -> None:
-    """Set the vertical axis, legend, title and caption of a figure."""
+    """Set the vertical axis, legend, title and caption of a figure.
+
+    Args:
+      label: of the vertical axis.
+      marks: the line styles of lines that are no variant, by their name.
+    """
     for axes, _ in panels:
-        if is_loss:
-            axes.set_yscale("log")
-        elif data.is_share:
+        if not data.study.has_text:
             drawing.shares(axes)
         # The axes of a row share the vertical one.
         place = axes.get_subplotspec()
         if place is not None and place.is_first_col():
-            axes.set_ylabel("training loss (nats per token)" if is_loss else _metric(data))
+            axes.set_ylabel(label)
     names = list(itertools.chain(*(of_axes for _, of_axes in panels)))
-    handles = [drawing.guide(label, linestyle) for label, linestyle in marks]
+    handles = [drawing.guide(name, linestyle) for name, linestyle in marks.items()]
     if data.study.variants.loc[names, "reveals_target_length"].any():
-        handles.append(drawing.note(REVEALS))
+        handles.append(drawing.guide(REVEALS, "none"))  # a sentence without a mark
     drawing.legend(figure, handles)
     drawing.titles(figure, title, _caption(data, names, dots=dots))
 

@@ -1,16 +1,15 @@
 """A study as its plots and its report show it: words, panels and looks of its variants."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from pe_lab.results import metrics, selection, summary
+from pe_lab.results import metrics, selection
 from pe_lab.results.plots import styles
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.study import EVALUATED_WITH, Study
-from pe_lab.runs import paths
 from pe_lab.runs.analysis_spec import SEPARATOR
 
 # Lines of one axes that a reader can tell apart. It is also the number of colors.
@@ -41,21 +40,6 @@ class Plotted:
     labels: dict[str, str]
     panels: dict[str, list[str]]
     looks: dict[str, Style]
-
-    @property
-    def is_share(self) -> bool:
-        """Whether the main metric is a share."""
-        return not self.study.has_text
-
-    def tests(self) -> pd.DataFrame:
-        """The main metric in the tests, one row for each run, length and offset."""
-        return tests(self.study)
-
-    def of_runs(self, measured: pd.DataFrame) -> pd.DataFrame:
-        """Return measurements of training with the columns of the variants as trained."""
-        cases = self.study.cases
-        is_shown = (cases["evaluation"] == 0) & (cases["status"] == "finished")
-        return cases[is_shown].merge(measured, on="run")
 
 
 def tests(study: Study) -> pd.DataFrame:
@@ -102,26 +86,19 @@ def without_task(study: Study, name: str) -> str:
     return SEPARATOR.join(labels) + separator + override
 
 
-def in_words(study: Study, name: str) -> str:
-    """Return the name of a variant without its task, in words, with the sign † if it has it."""
-    override = study.by_name[name]["override"]
-    suffix = f", {EVALUATED_WITH} {override}" if override else ""
-    return _in_words(study, name, name.removesuffix(suffix), study.labels(name))
-
-
-def with_setting(study: Study, name: str, setting: Mapping[str, Any]) -> str:
-    """Return the name of a variant in words, with the setting that was chosen.
+def in_words(study: Study, name: str, setting: Mapping[str, Any] | None = None) -> str:
+    """Return the name of a variant without its task, in words, with the sign † if it has it.
 
     Args:
-      setting: of `Study.settings`.
+      setting: the row of `Study.settings` that was chosen, which is named, too.
     """
-    labels = study.labels(name) | {axis: setting[axis] for axis in study.spec.tuned}
-    return _in_words(study, name, setting["candidate"], labels)
-
-
-def _in_words(study: Study, name: str, labels_in_name: str, labels: Mapping[str, str]) -> str:
     row = study.by_name[name]
-    parts = labels_in_name.split(SEPARATOR)
+    labels, full_name = study.labels(name), name
+    if setting is not None:
+        labels |= {axis: setting[axis] for axis in study.spec.tuned}
+        full_name = setting["candidate"]
+    trained, _, _ = full_name.partition(f", {EVALUATED_WITH} ")
+    parts = trained.split(SEPARATOR)
     described = []
     for axis, label in labels.items():
         if label not in parts:
@@ -156,26 +133,3 @@ def _panels(variants: pd.DataFrame) -> dict[str, list[str]]:
             words = "target length revealed" if reveals else "target length unknown"
             panels[f"{title}, {words}".removeprefix(", ")] = list(group.index)
     return panels
-
-
-def settings_of_rates(plotted: Plotted, axis: str, names: Sequence[str]) -> pd.DataFrame:
-    """Return exact match by the value of a numeric setting, for every run of each value.
-
-    Columns: variant, run_id, x (the value in the config), is_chosen, and one for each of `names`:
-    a metric at the point of extrapolation. Empty if the study does not vary the setting.
-    """
-    if axis not in plotted.full.axes:
-        return pd.DataFrame(columns=["variant"])
-    # A study may sweep the setting without declaring it as tuned.
-    chosen = selection.choose(plotted.full, axes=[axis])
-    assert chosen.settings is not None
-    assert chosen.candidates is not None
-    several = chosen.settings.groupby("variant")["candidate"].transform("size") > 1
-    flags = chosen.settings.loc[several, ["variant", "candidate", "is_chosen"]]
-    cases = chosen.candidates.merge(flags, on=["variant", "candidate"])
-    cases = cases[(cases["status"] == "finished") & (cases["evaluation"] == 0)]
-    cases["x"] = [paths.value_at(config, axis) for config in cases["config"]]
-    point = plotted.full.spec.extrapolation.point
-    for name in names:
-        cases[name] = summary.values_at(plotted.full, cases, name, point)["value"].to_numpy()
-    return cases

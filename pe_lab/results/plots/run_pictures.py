@@ -9,8 +9,8 @@ import pandas as pd
 from pe_lab.results import compare
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.plots.intervals import intervals
+from pe_lab.results.plots.lines import draw_gray
 from pe_lab.results.plots.plotted import REVEALS, Plotted
-from pe_lab.results.plots.styles import GRAY, Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,13 +41,11 @@ def counts(data: Plotted) -> "Figure | None":
         (f"Extrapolates: {data.study.spec.extrapolation}", "extrapolating", "known"),
     )
     size = (drawing.WIDTH, 1.25 + 0.18 * len(variants))
-    look: dict[str, Any] = dict(figsize=size, sharey=True, layout="constrained")
-    figure, grid = drawing.pyplot().subplots(1, 2, **look)
+    figure, grid = drawing.pyplot().subplots(1, 2, figsize=size, sharey=True, layout="constrained")
     looks = {name: data.looks[key] for name, key in data.keys.items() if key in data.looks}
+    shown: dict[str, Any] = dict(labels=_full_labels(data, variants), looks=looks)
     for axes, (title, successes, total) in zip(grid, titles, strict=True):
-        labels = _full_labels(data, variants)
-        look = dict(labels=labels, looks=looks, axes=axes)
-        intervals(variants, successes=successes, total=total, **look)
+        intervals(variants, successes=successes, total=total, axes=axes, **shown)
         axes.set_title(textwrap.fill(title, 38))
         axes.set_xlabel("share of runs")
     caption = "Bars are Wilson's 95 % intervals"
@@ -71,7 +69,7 @@ def _full_labels(data: Plotted, variants: pd.DataFrame) -> dict[str, str]:
 
 def by_attribute(data: Plotted, name: str) -> "Figure | None":
     """The median over seeds for each variant and value, an axes for each task and length."""
-    values = data.of_runs(data.study.measured_attributes)
+    values = data.study.finished.merge(data.study.measured_attributes, on="run")
     is_shown = (values["attribute"] == name) & (values["split"] == "test")
     values = values[is_shown & (values["offset"] == 0) & (values["override"] == "")]
     panels = []
@@ -124,12 +122,11 @@ def _draw_attribute(axes: "Axes", data: Plotted, name: str, values: pd.DataFrame
     groups = values.groupby("x")
     medians = groups["value"].median()
     has_few = groups["count"].sum() < _FEW
-    style: Style | None = data.looks.get(key)
+    style = data.looks.get(key)
     if style is None:
-        look: dict[str, Any] = dict(color=GRAY, linewidth=0.7, alpha=0.6, zorder=1.5, gid=key)
-        axes.plot(medians.index, medians, **look)
+        draw_gray(axes, medians, key)
         return
-    look = dict(color=style.color, linestyle=style.linestyle)
+    look: dict[str, Any] = dict(color=style.color, linestyle=style.linestyle)
     axes.plot(medians.index, medians, alpha=0.35, **look)
     # NaN interrupts the line, so that it does not cross a faded value.
     axes.plot(medians.index, medians.mask(has_few), **look)

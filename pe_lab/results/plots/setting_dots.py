@@ -39,8 +39,7 @@ def setting_dots(
       chosen: a value of x, with a ring around its median.
       axes: None: new ones.
     """
-    if axes is None:
-        _, axes = drawing.pyplot().subplots(layout="constrained")
+    axes = axes or drawing.new_axes()
     settings = list(data[x].unique() if order is None else order)
     medians = data.groupby(x, sort=False)[y].median().reindex(settings)
     axes.plot(range(len(settings)), medians, color=_COLOR, linewidth=1.0, alpha=0.6)

@@ -6,14 +6,14 @@ is among them.
 """
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pe_lab.metrics.base import Limit, Value
-from pe_lab.results import cells, declared_tables, metrics, notes, summary, table_summaries
-from pe_lab.results.formats import DASH, number
+from pe_lab.results import declared_tables, metrics, notes, summary, table_summaries
+from pe_lab.results.formats import DASH, Cell, number
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.plots.heat_map import heat_map
 from pe_lab.results.plots.lines import lines
@@ -21,7 +21,6 @@ from pe_lab.results.plots.plotted import MOST_LINES, REVEALS, Plotted
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.summary import Key, Summary, as_numbers
 from pe_lab.runs.analysis_spec import SEPARATOR, TableSpec
-from pe_lab.runs.first_steps import FirstStep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,42 +51,34 @@ def table(data: Plotted, spec: TableSpec) -> "Figure | None":
 
     None for a table of several metrics or of counts, without numbers, or too small for a picture.
     """
-    is_count = metrics.BY_NAME[spec.metric.name].style == "count"
-    if spec.measures or is_count:
+    style = metrics.BY_NAME[spec.metric.name].style
+    if spec.measures or style == "count":
         return None
     summaries = table_summaries.summaries(data.with_grids, spec)
     parts = {kind: part for kind, part in summaries.items() if part.values["value"].notna().any()}
     if not parts:
         return None
-    can_be_map = len(spec.columns) == 1 and _is_share(spec)  # a map has colors from 0 to 1
-    fewest_columns = min(len(part.columns) for part in parts.values())
+    can_be_map = len(spec.columns) == 1 and style == "share"  # a map has colors from 0 to 1
     num_rows = [len(part.rows) for part in parts.values()]
     if table_summaries.is_grid(data.with_grids, spec):
         # Rows and columns are the two axes of the grid.
         has_rows = max(num_rows) >= 2 and len(spec.rows) == 1
         is_clear = can_be_map and has_rows and len(parts) <= _MOST_MAPS
         return _maps(data, spec, parts) if is_clear else None
-    if all(_numbers(part) for part in parts.values()):
+    if all(_can_be_lines(part) for part in parts.values()):
         return _lines(data, spec, parts)
+    fewest_columns = min(len(part.columns) for part in parts.values())
     if can_be_map and min(*num_rows, fewest_columns) >= _FEWEST_OF_MAP:
         return _maps(data, spec, parts)
     return None
 
 
-def _numbers(part: Summary) -> list[float] | None:
-    """Return the columns if they are enough numbers for a line."""
+def _can_be_lines(part: Summary) -> bool:
+    """Return whether the columns are enough numbers for a line."""
     # A column of two dimensions is no number.
-    labels = [column[0] for column in part.columns if len(column) == 1]
-    if len(labels) < len(part.columns) or len(labels) < _FEWEST_OF_LINE:
-        return None
-    return as_numbers(labels)
-
-
-def _is_share(spec: TableSpec) -> bool:
-    name = spec.metric.name
-    if metrics.BY_NAME[name].style == "share":
-        return True
-    return name in ("in_distribution", "trained_length", "retention", "auc", "log_auc")
+    has_one_dimension = all(len(column) == 1 for column in part.columns)
+    is_long = len(part.columns) >= _FEWEST_OF_LINE
+    return has_one_dimension and is_long and as_numbers([c for (c,) in part.columns]) is not None
 
 
 def _lines(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figure":
@@ -97,17 +88,14 @@ def _lines(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Fig
     heights = []
     has_hollow = False
     for axes, part in zip(grid_of_axes, parts.values(), strict=True):
-        places = dict(zip(part.columns, _numbers(part) or [], strict=True))
         names = {row: _text(row) for row in part.rows}
-        points = _points(spec, part, names, places)
-        centers = pd.DataFrame(index=sorted(places.values()), dtype=float)
-        for row, name in names.items():
-            of_row = {x: _center(spec, part, row, column) for column, x in places.items()}
-            centers[name] = pd.Series(of_row, dtype=float).reindex(centers.index)
-        is_unsolved = part.values["variant"].map(data.with_grids.variants["is_unsolved"])
-        unsolved, solved = part.values[is_unsolved], part.values[~is_unsolved]
-        all_solved = {_place(spec, names, places, row) for row in _keys(spec, solved)}
-        hollow = {_place(spec, names, places, row) for row in _keys(spec, unsolved)} - all_solved
+        places = [float(column) for (column,) in part.columns]
+        centers = pd.DataFrame(_centers(spec, part), places, list(names.values())).sort_index()
+        values = _values(spec, part, places)
+        values["is_unsolved"] = values["variant"].map(data.with_grids.variants["is_unsolved"])
+        is_hollow = values.groupby(["name", "x"])["is_unsolved"].all()
+        hollow = set(is_hollow.index[is_hollow])
+        points = values.dropna(subset="value")
         lines(
             points,
             x="x",
@@ -119,16 +107,16 @@ def _lines(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Fig
             centers=centers,
             axes=axes,
         )
-        has_hollow |= bool(hollow - {None})
-        heights += [points["value"], *(centers[name] for name in centers)]
-        if min(places.values()) > 0 and max(places.values()) > 20 * min(places.values()):
+        has_hollow |= bool(hollow)
+        heights += [points["value"], centers.stack()]
+        if min(places) > 0 and max(places) > 20 * min(places):
             axes.set_xscale("log")
-        drawing.ticks_at(axes, places.values())
+        drawing.ticks_at(axes, places)
         axes.set_xlabel(_axis_names(spec.columns))
     # The best of all settings may be above every seed of the chosen one.
     all_heights = pd.concat(heights)
     for axes in grid_of_axes:
-        if _is_share(spec):
+        if metric.style == "share":
             drawing.shares(axes, float(all_heights.min()), float(all_heights.max()))
         elif all_heights.min() > 0:
             axes.set_yscale("log")
@@ -145,64 +133,31 @@ def _lines(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Fig
     return figure
 
 
-def _keys(spec: TableSpec, values: pd.DataFrame) -> list[tuple[Key, Key]]:
-    """Return the row and the column of values."""
-    rows = values[list(spec.rows)].itertuples(index=False, name=None)
-    columns = values[list(spec.columns)].itertuples(index=False, name=None)
-    return list(zip(rows, columns, strict=True))
-
-
-def _place(
-    spec: TableSpec, names: dict[Key, str], places: dict[Key, float], cell: tuple[Key, Key]
-) -> tuple[str, float] | None:
-    row, column = cell
-    return (names[row], places[column]) if column in places else None
-
-
-def _points(
-    spec: TableSpec, part: Summary, names: dict[Key, str], places: dict[Key, float]
-) -> pd.DataFrame:
+def _values(spec: TableSpec, part: Summary, places: Sequence[float]) -> pd.DataFrame:
     """Return the values of single runs, with the name of their line and their place on it."""
-    style = metrics.BY_NAME[spec.metric.name].style
-    values = part.values.assign(height=_values(part.values, style))
-    values = values[values["value"].notna()]
-    cells = [_place(spec, names, places, cell) for cell in _keys(spec, values)]
-    values = values.assign(cell=cells).dropna(subset="cell")
-    return values.assign(
-        name=[name for name, _ in values["cell"]],
-        x=[x for _, x in values["cell"]],
-        value=values["height"].map(_height).astype(float),
-    ).sort_values("x", kind="stable")
+    rows = part.values[list(spec.rows)].itertuples(index=False, name=None)
+    values = part.values.assign(
+        name=[_text(row) for row in rows],
+        x=part.values[spec.columns[0]].astype(float),
+        value=part.values["value"].where(part.values["bound"] != "<", 0),  # below all lengths
+    )
+    return values[values["x"].isin(places)].sort_values("x", kind="stable")
 
 
-def _center(spec: TableSpec, part: Summary, row: Key, column: Key) -> int | float | None:
-    """Return the number that the table shows. For a table of every seed, it is their median."""
-    cell = part.at(row, column)
-    if spec.metric.show != "seeds":
-        if isinstance(cell.value, int | float) and cell.text.startswith("<"):
-            return 0.0  # a limit below all lengths
-        return cell.value if isinstance(cell.value, int | float) else None
-    style = metrics.BY_NAME[spec.metric.name].style
-    of_cell = summary.groups(part.values, [*spec.rows, *spec.columns])
-    rows = of_cell.get((*row, *column))
-    if rows is None:
-        return None
-    known = [value for value in _values(rows, style) if value is not None]
-    middle = cells.middle(known, "median")
-    return None if middle is None else _height(middle)
+def _centers(spec: TableSpec, part: Summary) -> list[list[int | float]]:
+    """Return the numbers that the table shows, by column and row. Of every seed, the medians."""
+    shown = part
+    if spec.metric.show == "seeds":
+        style = metrics.BY_NAME[spec.metric.name].style
+        shown = summary.summarize(part.values, spec.rows, spec.columns, style=style)
+    return [[_height(shown.at(row, column)) for row in part.rows] for column in part.columns]
 
 
-def _values(rows: pd.DataFrame, style: str) -> list[Value | None]:
-    return cells.values_of(rows["value"].tolist(), rows["bound"].tolist(), style)
-
-
-def _height(value: Value) -> int | float:
-    """Return a number, the length of a limit (0 if it is below all lengths), or a step."""
-    if isinstance(value, Limit):
-        return value.length if value.side >= 0 else 0
-    if isinstance(value, FirstStep):
-        return value.step
-    return value
+def _height(cell: Cell) -> int | float:
+    """Return the number of a cell, 0 for a limit below all lengths, or NaN."""
+    if cell.text.startswith("<"):
+        return 0.0
+    return cell.value if isinstance(cell.value, int | float) else math.nan
 
 
 def _looks(data: Plotted, parts: Mapping[Key, Summary]) -> dict[str, Style]:
@@ -219,29 +174,27 @@ def _maps(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figu
     columns = 2 if most_columns <= 6 else 1
     height = 0.6 + 0.19 * most_rows
     # Shared axes have the row labels of one panel, and the panels may differ in their rows.
-    rows = [part.rows for part in parts.values()]
-    has_same_rows = all(of_part == rows[0] for of_part in rows)
+    has_same_rows = len({tuple(part.rows) for part in parts.values()}) == 1
     figure, grid_of_axes = _figure(
         spec, parts, columns=columns, height=height, sharey=has_same_rows
     )
     is_grid = table_summaries.is_grid(data.with_grids, spec)
-    texts = []
+    shown = ""
     for index, (axes, part) in enumerate(zip(grid_of_axes, parts.values(), strict=True)):
         if is_grid:
             # `_words` would repeat the name of the axis at each number.
-            heads = [
-                declared_tables.heading(data.with_grids, spec.columns, c) for c in part.columns
-            ]
+            study = data.with_grids
+            heads = [declared_tables.heading(study, spec.columns, c) for c in part.columns]
             names = [_text(row) for row in part.rows]
         else:
             heads = [_words(spec.columns, column) for column in part.columns]
             names = [_words(spec.rows, row) for row in part.rows]
-        cells = [[_shown(spec, part, row, c) for c in part.columns] for row in part.rows]
-        numbers = [[_center(spec, part, row, c) for c in part.columns] for row in part.rows]
-        heat_map(
-            pd.DataFrame(numbers, names, heads), texts=pd.DataFrame(cells, names, heads), axes=axes
-        )
-        texts += [*itertools.chain(*cells), *heads]
+        numbers = pd.DataFrame(_centers(spec, part), heads, names, dtype=float).T
+        signs = [[part.at(row, column).signs for row in part.rows] for column in part.columns]
+        texts = numbers.map(number) + pd.DataFrame(signs, heads, names).T
+        texts = texts.where(numbers.notna(), DASH)
+        heat_map(numbers, texts=texts, axes=axes)
+        shown += "".join([*itertools.chain(*texts.to_numpy()), *heads])
         if is_grid:
             axes.set_xlabel(_axis_names(spec.columns))
             if index % columns == 0 or not has_same_rows:
@@ -251,19 +204,9 @@ def _maps(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figu
                 axes.get_xticks(), heads, rotation=30, ha="right", rotation_mode="anchor"
             )
     caption = [_CENTERS[spec.metric.show].capitalize()]
-    all_texts = "".join(texts)
-    caption += [words for sign, words in _SIGNS.items() if sign in all_texts]
+    caption += [words for sign, words in _SIGNS.items() if sign in shown]
     drawing.titles(figure, declared_tables.name_of(spec), f"{'; '.join(caption)}.")
     return figure
-
-
-def _shown(spec: TableSpec, part: Summary, row: Key, column: Key) -> str:
-    """Return the number of a field with its signs, without its interval."""
-    value = _center(spec, part, row, column)
-    if value is None:
-        return DASH
-    style = metrics.BY_NAME[spec.metric.name].style
-    return number(value, style) + part.at(row, column).signs
 
 
 def _figure(

@@ -49,7 +49,10 @@ def write(
     }
     plotted = plotted_study.of(study)
     study_tables = tables.of(study)
-    shown_tables = [*_comparison(study, against), *study_tables]
+    shown_tables = study_tables
+    if against is not None:
+        chosen = selection.choose(study), selection.choose(against)
+        shown_tables = [*_against.tables(*chosen), *study_tables]
     run_records = records_of(study, folder)
     variants = dict(zip(study.cases["run_id"], study.cases["variant"], strict=True))
     unfinished = [record for record in run_records if record["status"] != "finished"]
@@ -81,12 +84,6 @@ def records_of(study: Study, folder: Path) -> list[JsonObject]:
     by_id = {record["run_id"]: {**record, "rows": []} for record in records.each(folder)}
     run_ids = [run_id for name in study.trained.index for run_id in study.cases_of(name)["run_id"]]
     return [by_id[run_id] for run_id in dict.fromkeys(run_ids)]
-
-
-def _comparison(study: Study, against: Study | None) -> list[formats.Table]:
-    if against is None:
-        return []
-    return _against.tables(selection.choose(study), selection.choose(against))
 
 
 def _downloads(

@@ -5,6 +5,7 @@ Keys are short, and values that all runs share are stored once, to keep a page o
 """
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -128,10 +129,9 @@ def _places(full: Study, chosen: Study, trained: Iterable[str]) -> dict[str, int
 
 def _looks(chosen: Study, plotted: Plotted) -> dict[str, Style]:
     """Return the style of each key: as in the plots, or one that the plots do not use."""
-    of_tasks: dict[str, list[str]] = {}
-    for name, row in chosen.by_name.items():
-        of_tasks.setdefault(row["task_name"], []).append(plotted.keys[name])
-    return styles.assign(list(of_tasks.values()), plotted.looks)
+    tasks = chosen.variants.groupby("task_name", sort=False)
+    of_tasks = [[plotted.keys[name] for name in of_task.index] for _, of_task in tasks]
+    return styles.assign(of_tasks, plotted.looks)
 
 
 def _labels(study: Study) -> list[str]:
@@ -146,7 +146,7 @@ def _labels(study: Study) -> list[str]:
         if len(chosen):
             setting = chosen.iloc[0].to_dict()
             names[-1] = setting["candidate"]
-            words = plotted_study.with_setting(study, name, setting)
+            words = plotted_study.in_words(study, name, setting)
         words = words.replace("\u00a0", " ")
         if several:
             words = f"{styles.words(row['task_name'])} · {words}"
@@ -211,14 +211,11 @@ def _reasons(study: Study) -> dict[Point, str]:
     rows = study.rows_of("exact_match")
     rows = rows[rows["reason"] != ""][["run", "evaluation", "offset", "length", "reason"]]
     reasons = study.cases.merge(rows, on=["run", "evaluation"])
-    by_point: dict[Point, str] = {}
-    columns = reasons[["variant", "offset", "length", "reason"]].itertuples(index=False)
-    for variant, offset, length, reason in columns:
-        by_point.setdefault((variant, offset, length), reason)
+    by_point = dict(reasons.groupby(["variant", "offset", "length"])["reason"].first())
     for name, row in study.by_name.items():
         if not row["finished"]:
-            for offset in study.offsets:
-                by_point |= {(name, offset, n): "no run has finished" for n in study.lengths}
+            points = itertools.product([name], study.offsets, study.lengths)
+            by_point |= dict.fromkeys(points, "no run has finished")
     return by_point
 
 
