@@ -18,18 +18,11 @@ def small(folder, **more):
 
 def many(folder, count, reveals=0):
     """Write a study of more variants than colors; the last ones reveal the target length."""
-    entries = [
-        (
-            point(f"mine_{i}", 0),
-            record(
-                f"r{i}",
-                test={4: 1.0, 8: i / 100},
-                validation={4: 1.0},
-                reveals=i >= count - reveals,
-            ),
-        )
-        for i in range(count)
-    ]
+    entries = []
+    for i in range(count):
+        values = dict(test={4: 1.0, 8: i / 100}, validation={4: 1.0})
+        run = record(f"r{i}", **values, reveals=i >= count - reveals)
+        entries.append((point(f"mine_{i}", 0), run))
     return write_study(folder, *entries)
 
 
@@ -40,3 +33,10 @@ def medians(axis):
 
 def colors(axis):
     return [to_hex(line.get_color()) for line in medians(axis)]
+
+
+def looks(figure):
+    """The colors and markers of the lines of the first axes."""
+    axis = figure.axes[0]
+    markers = [line.get_marker() for line in medians(axis)]
+    return list(zip(colors(axis), markers, strict=True))

@@ -6,20 +6,19 @@ from pe_lab.runs import records
 from tests.results.plots.figures import caption
 from tests.results.test_override_grids import study
 
+AXES = {"task.other_digits": (1, 2, 10), "num_loops": (1, 4)}
+
 
 @pytest.mark.slow
 def test_a_grid_is_drawn_as_a_heat_map_with_named_axes(drawn, tmp_path):
-    axes = {"task.other_digits": (1, 2, 10), "num_loops": (1, 4)}
-    folder = study(tmp_path, axes, lambda label, length: len(label) / 40, lengths=(8,))
+    folder = study(tmp_path, AXES, lambda label, length: len(label) / 40, lengths=(8,))
     panels = [axis for axis in drawn(folder)["table_1"].axes if axis.images]
     assert [axis.get_title() for axis in panels] == ["RoPE · length 8", "ALiBi · length 8"]
     first = panels[0]
     # The label "other_digits=10, num_loops=1" has one more letter than the others.
     assert first.images[0].get_array().tolist() == [[27 / 40] * 2, [27 / 40] * 2, [28 / 40] * 2]
-    assert (first.get_xlabel(), first.get_ylabel()) == (
-        "evaluated num loops",
-        "evaluated other digits",
-    )
+    names = (first.get_xlabel(), first.get_ylabel())
+    assert names == ("evaluated num loops", "evaluated other digits")
     # The panels share the axis of rows, which is labeled once.
     assert [label.get_text() for label in first.get_yticklabels()] == ["1", "2", "10"]
     assert panels[1].get_ylabel() == ""
@@ -27,8 +26,7 @@ def test_a_grid_is_drawn_as_a_heat_map_with_named_axes(drawn, tmp_path):
 
 def test_panels_with_other_rows_have_their_own_labels(drawn, tmp_path):
     """RoPE was measured with 1, 2 and 10 digits, and ALiBi with 2 and 10."""
-    axes = {"task.other_digits": (1, 2, 10), "num_loops": (1, 4)}
-    folder = study(tmp_path, axes, lambda label, length: 0.5, lengths=(8,))
+    folder = study(tmp_path, AXES, lambda label, length: 0.5, lengths=(8,))
     for run in records.read_all(folder).values():
         if run["run_id"].startswith("alibi"):
             rows = run["rows"]

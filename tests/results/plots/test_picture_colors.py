@@ -8,7 +8,15 @@ from pe_lab.results.plots import plotted, styles
 from tests.results import synthetic
 from tests.results.fake_study import point, record, two_variants, write_study
 from tests.results.plots.figures import caption, legend, panels, xy
-from tests.results.plots.small_studies import CHANCE, TRAINING, colors, many, medians, small
+from tests.results.plots.small_studies import (
+    CHANCE,
+    TRAINING,
+    colors,
+    looks,
+    many,
+    medians,
+    small,
+)
 from tests.results.test_changes import changed
 
 
@@ -35,12 +43,8 @@ def test_the_legend_says_how_many_runs_are_solved_where_some_are_not(drawn, tmp_
 
 def test_a_variant_has_its_color_and_marker_in_every_picture(drawn, tmp_path):
     figures = drawn(small(tmp_path, offsets=(0, 16)))
-    looks = [
-        [(to_hex(line.get_color()), line.get_marker()) for line in medians(panels(figure)[0])]
-        for name, figure in figures.items()
-        if name in ("exact_match", "position_offset", "training")
-    ]
-    assert looks == [list(zip(styles.PALETTE[:2], "os", strict=True))] * 3
+    for name in ("exact_match", "position_offset", "training"):
+        assert looks(figures[name]) == list(zip(styles.PALETTE[:2], "os", strict=True))
     solved, _ = figures["extrapolation"].axes
     dots = [to_hex(line.get_color()) for line in solved.lines if line.get_marker() == "o"]
     assert dots == list(styles.PALETTE[:2])
@@ -84,10 +88,8 @@ def test_an_evaluation_override_is_a_line_of_its_own(drawn, tmp_path):
 
 def test_an_override_of_many_variants_has_an_axes_of_its_own(drawn, tmp_path):
     names = ("rope", "alibi", "shaw", "t5_bias", "fire")
-    entries = []
-    for name in names:
-        run = record(name, test={4: 1.0, 8: 0.5}, validation={4: 1.0})
-        entries.append((point(name, 0), changed(run, "linear", {4: 0.5})))
+    runs = [record(name, test={4: 1.0, 8: 0.5}, validation={4: 1.0}) for name in names]
+    entries = [(point(run["run_id"], 0), changed(run, "linear", {4: 0.5})) for run in runs]
     figure = drawn(write_study(tmp_path, *entries))["exact_match"]
     trained, with_override = panels(figure)
     assert (trained.get_title(), with_override.get_title()) == ("as trained", "with linear")

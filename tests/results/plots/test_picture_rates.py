@@ -2,6 +2,7 @@
 
 import pytest
 
+from pe_lab.results.plots import styles
 from pe_lab.runs import record_rows
 from tests.results.fake_study import point, record, two_variants, write_study
 from tests.results.plots.figures import legend, panels, xy
@@ -21,20 +22,14 @@ def test_the_rate_that_validation_chooses_has_a_circle(drawn, tmp_path):
     assert within.get_xscale() == "log"
 
 
-def test_each_task_has_axes_of_the_learning_rate_and_a_variant_looks_the_same_in_all(
-    drawn, tmp_path
-):
+def test_each_task_has_axes_of_the_learning_rate_with_the_same_looks(drawn, tmp_path):
     folder = small(tmp_path, rates=("0.001", "0.003"), tasks=("copy", "reverse"))
     figure = drawn(folder)["learning_rate"]
     axes = panels(figure)
-    assert [axis.get_title().splitlines()[0] for axis in axes] == [
-        *["copy"] * 2,
-        *["reverse"] * 2,
-    ]
+    titles = [axis.get_title().splitlines()[0] for axis in axes]
+    assert titles == ["copy", "copy", "reverse", "reverse"]
     assert legend(figure) == ["RoPE", "ALiBi"]
-    first, *others = [colors(axis) for axis in axes]
-    assert len(first) == 2
-    assert others == [first] * 3
+    assert [colors(axis) for axis in axes] == [list(styles.PALETTE[:2])] * 4
 
 
 def test_the_chosen_rate_has_a_circle_when_it_has_more_seeds(drawn, tmp_path):
@@ -50,15 +45,11 @@ def test_the_chosen_rate_has_a_circle_when_it_has_more_seeds(drawn, tmp_path):
 
 
 def test_other_pictures_show_the_chosen_rates_only(drawn, tmp_path):
-    folder = small(
-        tmp_path,
-        encodings=("rope",),
-        rates=("0.001", "0.003"),
-        analysis={"tuned": ["train.learning_rate"]},
-    )
+    analysis = {"tuned": ["train.learning_rate"]}
+    folder = small(tmp_path, encodings=("rope",), rates=("0.001", "0.003"), analysis=analysis)
     figures = drawn(folder)
-    assert len(medians(panels(figures["exact_match"])[0])) == 1
-    assert len(medians(panels(figures["training"])[0])) == 1
+    for name in ("exact_match", "training"):
+        assert len(medians(figures[name].axes[0])) == 1
 
 
 def test_counts_have_the_interval_of_wilson(drawn, tmp_path):

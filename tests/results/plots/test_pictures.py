@@ -1,5 +1,7 @@
 """A study has the pictures that its records allow, with their axes, lines and formats."""
 
+import itertools
+
 import matplotlib
 import pytest
 from matplotlib import pyplot
@@ -40,18 +42,19 @@ def test_a_picture_without_numbers_is_removed(drawn, tmp_path):
     assert not [*tmp_path.glob("learning_rate*"), *tmp_path.glob("table_3*")]
 
 
-def test_one_axes_has_the_median_and_the_seeds_of_each_variant(drawn, tmp_path):
-    (axis,) = panels(drawn(two_variants(tmp_path))["exact_match"])
+def test_the_axes_has_the_median_and_the_seeds_of_each_variant_words_and_units(drawn, tmp_path):
+    figure = drawn(two_variants(tmp_path))["exact_match"]
+    (axis,) = panels(figure)
+    assert figure.get_suptitle() == "Exact match against length"
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("length (symbols)", "exact match")
+    assert axis.get_ylim() == (-0.04, 1.04)
     assert [xy(line) for line in medians(axis)] == [([4, 8], [0.998, 0.4]), ([4], [0.5])]
     assert [xy(line) for line in seeds(axis)] == [
         ([4, 8], [1.0, 0.5]),
         ([4, 8], [0.996, 0.3]),
         ([4], [0.5]),
     ]
-
-
-def test_the_training_length_and_the_chance_level_are_drawn(drawn, tmp_path):
-    (axis,) = panels(drawn(two_variants(tmp_path))["exact_match"])
+    # The training length, and the chance level.
     assert horizontal_or_vertical(axis, ":") == [([4, 4], [0, 1])]
     # Two runs differ at length 4 in their chance level; the higher one is drawn.
     assert horizontal_or_vertical(axis, "--") == [([4, 8], [0.2, 0.0])]
@@ -65,22 +68,11 @@ def test_a_text_is_not_solved_and_has_no_chance_level():
     assert names == ["sinusoidal", "learned", "learned, init std 0.7", TRAINING]
 
 
-def test_axes_have_words_and_units(drawn, tmp_path):
-    figure = drawn(two_variants(tmp_path))["exact_match"]
-    (axis,) = panels(figure)
-    assert figure.get_suptitle() == "Exact match against length"
-    assert (axis.get_xlabel(), axis.get_ylabel()) == ("length (symbols)", "exact match")
-    assert axis.get_ylim() == (-0.04, 1.04)
-
-
 def test_relative_lengths_are_on_a_log_axis_with_each_training_length_at_1(drawn, tmp_path):
-    entries = [
-        (
-            point("rope", 0, **{"train.max_length": f"{n}"}),
-            record(f"r{n}", test={n: 1.0, 2 * n: 0.5, 4 * n: 0.0}, max_length=n),
-        )
-        for n in (4, 8)
-    ]
+    entries = []
+    for n in (4, 8):
+        run = record(f"r{n}", test={n: 1.0, 2 * n: 0.5, 4 * n: 0.0}, max_length=n)
+        entries.append((point("rope", 0, **{"train.max_length": f"{n}"}), run))
     folder = write_study(tmp_path, *entries)
     (axis,) = panels(drawn(folder, relative=True)["exact_match"])
     assert [xy(line) for line in medians(axis)] == [([1, 2, 4], [1.0, 0.5, 0.0])] * 2
@@ -88,18 +80,14 @@ def test_relative_lengths_are_on_a_log_axis_with_each_training_length_at_1(drawn
     assert [text.get_text() for text in axis.get_xticklabels()] == ["1×", "2×", "4×"]
     assert horizontal_or_vertical(axis, ":") == [([1, 1], [0, 1])]
     absolute = drawn(folder)["exact_match"]
-    assert [places for places, _ in horizontal_or_vertical(panels(absolute)[0], ":")] == [
-        [4, 4],
-        [8, 8],
-    ]
+    trained = horizontal_or_vertical(panels(absolute)[0], ":")
+    assert trained == [([4, 4], [0, 1]), ([8, 8], [0, 1])]
     assert legend(absolute)[:2] == ["max length 4 (0/1 solved)", "max length 8 (0/1 solved)"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("count", "has_bands"), [(4, False), (5, True), (10, True)])
-def test_five_seeds_and_more_have_an_interval_in_place_of_their_lines(
-    drawn, tmp_path, count, has_bands
-):
+def test_an_interval_replaces_the_lines_of_five_seeds_and_more(drawn, tmp_path, count, has_bands):
     figure = drawn(small(tmp_path, encodings=("alibi",), seeds=count))["exact_match"]
     (axis,) = panels(figure)
     assert len(axis.collections) == has_bands
@@ -126,9 +114,8 @@ def test_training_shows_the_longest_trained_length(drawn, tmp_path):
     folder = small(tmp_path, encodings=("alibi",), seeds=1)
     (axis,) = panels(drawn(folder)["training"])
     # The curves of the study have the lengths 8 and 16, and training ends at 8.
-    assert [xy(line) for line in medians(axis)] == [
-        ([0, 200, 400, 600, 800], [0.0, 0.25, 0.5, 0.75, 1.0])
-    ]
+    (line,) = medians(axis)
+    assert xy(line) == ([0, 200, 400, 600, 800], [0.0, 0.25, 0.5, 0.75, 1.0])
     assert axis.get_xlabel() == "training step"
 
 
@@ -144,14 +131,12 @@ def test_no_text_is_smaller_than_seven_points(drawn, tmp_path):
 
 @pytest.mark.slow
 def test_a_format_is_written_on_request_only(tmp_path):
-    two_variants(tmp_path)
-    names = {"exact_match", "extrapolation"}
-    plots.write(frame.read(tmp_path), tmp_path, formats=("png", "pdf", "svg"))
-    for suffix in ("png", "pdf", "svg"):
-        assert {path.stem for path in tmp_path.glob(f"*.{suffix}")} == names
-    plots.write(frame.read(tmp_path), tmp_path)
-    assert {path.stem for path in tmp_path.glob("*.png")} == names
-    assert not [*tmp_path.glob("*.pdf"), *tmp_path.glob("*.svg")]
+    study = frame.read(two_variants(tmp_path))
+    for formats in (("png", "pdf", "svg"), ("png",)):
+        plots.write(study, tmp_path, formats=formats)
+        drawn = [path.name for suffix in drawing.FORMATS for path in tmp_path.glob(f"*.{suffix}")]
+        names = itertools.product(("exact_match", "extrapolation"), formats)
+        assert set(drawn) == {".".join(name) for name in names}
 
 
 def test_an_unknown_format_is_refused(tmp_path):
@@ -161,15 +146,14 @@ def test_an_unknown_format_is_refused(tmp_path):
 
 @pytest.mark.full
 def test_the_same_records_give_the_same_bytes(tmp_path):
-    two_variants(tmp_path)
-    first, again = (
-        [
-            path.read_bytes()
-            for path in plots.write(frame.read(tmp_path), tmp_path, formats=drawing.FORMATS)
-        ]
-        for _ in range(2)
-    )
-    assert first == again
+    study = frame.read(two_variants(tmp_path))
+
+    def contents():
+        paths = plots.write(study, tmp_path, formats=drawing.FORMATS)
+        return [path.read_bytes() for path in paths]
+
+    first = contents()
+    assert contents() == first
     assert [content[:4] for content in first[:2]] == [b"\x89PNG", b"%PDF"]
     assert pyplot.get_fignums() == []
 

@@ -7,21 +7,8 @@ from pe_lab.results import frame, report
 from pe_lab.results.plots import plotted
 from pe_lab.results.report import data, study_file
 from pe_lab.runs import records, study_files
-from tests.results import synthetic
 
 ROOT = Path(__file__).parents[3]
-
-
-def small(folder, **more):
-    return synthetic.write(
-        folder,
-        **{
-            **dict(
-                encodings=("rope", "alibi"), seeds=2, rates=(), tasks=(), schemes=(), offsets=(0,)
-            ),
-            **more,
-        },
-    )
 
 
 def page_data(folder):
@@ -32,11 +19,10 @@ def page_data(folder):
 def downloaded(folder, tmp_path):
     """The module of the downloaded config, and the entries of the study."""
     _, entries = study_files.study_of(folder)
+    run_records = records.read_all(folder).values()
     file = tmp_path / "again.py"
-    file.write_text(
-        study_file.source(study_files.read(folder), records.read_all(folder).values(), 0),
-        encoding="utf-8",
-    )
+    text = study_file.source(study_files.read(folder), run_records, 0)
+    file.write_text(text, encoding="utf-8")
     spec = importlib.util.spec_from_file_location("again", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -17,12 +17,14 @@ PUBLISHED = ROOT / "results" / "published"
 def test_the_downloaded_config_has_the_same_runs(name, tmp_path):
     module, entries = downloaded(PUBLISHED / name, tmp_path)
     again = study.expand(name, module.get_config().to_dict(), module.sweep(), tmp_path)
-    shown = lambda labels: {
-        axis: text for axis, text in labels.items() if text
-    }  # what differs without a label may stand there too
-    assert [(shown(e.labels), e.run.run_id) for e in again.entries] == [
-        (shown(labels), run_id) for labels, run_id in entries
+    assert [(_shown(entry.labels), entry.run.run_id) for entry in again.entries] == [
+        (_shown(labels), run_id) for labels, run_id in entries
     ]
+
+
+def _shown(labels):
+    """The labels of an entry; settings that differ without a label may be there, too."""
+    return {axis: text for axis, text in labels.items() if text}
 
 
 @pytest.mark.slow

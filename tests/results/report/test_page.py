@@ -10,6 +10,7 @@ from pe_lab.results.plots import plotted
 from pe_lab.runs import records
 from tests.marks import full
 from tests.results import synthetic
+from tests.results.plots.small_studies import small
 from tests.results.report import pages
 
 pytestmark = pytest.mark.slow
@@ -19,6 +20,8 @@ pytest.importorskip("jinja2")
 
 
 MARKS = "#chart svg .mark-symbol path"
+SWATCHES = "#numbers tbody .swatch line"
+NUM_MARKS = len(synthetic.LENGTHS)  # of a variant
 
 
 @pytest.fixture(scope="module")
@@ -51,27 +54,20 @@ def page(chromium, study):
 
 
 def rows(page, table="#numbers"):
-    return page.locator(f"{table} tbody tr:visible th").all_inner_texts()
+    names = page.locator(f"{table} tbody tr:visible th").all_inner_texts()
+    return [name.strip() for name in names]
 
 
-def lines(page):
-    """The number of center marks in the chart."""
-    return page.locator(MARKS).count()
-
-
-def colors(page):
-    """The colors of the lines that the table lists."""
-    swatches = page.locator("#numbers tbody .swatch line")
-    return set(swatches.evaluate_all("lines => lines.map((line) => line.getAttribute('stroke'))"))
-
-
-def mark_styles(page):
-    """Color and opacity of each mark of the chart."""
-    return page.locator(MARKS).evaluate_all(
-        """marks => marks.map((mark) => ({
-            color: mark.getAttribute("stroke"), opacity: mark.getAttribute("opacity"),
-        }))"""
+def attributes(page, elements, name):
+    """The values of an attribute of some elements."""
+    return page.locator(elements).evaluate_all(
+        "(elements, name) => elements.map((element) => element.getAttribute(name))", name
     )
+
+
+def wait_for_marks(page, count):
+    """Wait until the chart has this number of center marks."""
+    page.wait_for_function(f"document.querySelectorAll('{MARKS}').length === {count}")
 
 
 @pytest.mark.parametrize("theme", ["light", full("dark")])
@@ -87,29 +83,21 @@ def test_a_column_sorts_up_and_down_by_mouse_and_by_keyboard(page):
     head = page.locator("#numbers thead th", has_text="→16")
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "descending"
-    values = lambda: [
-        float(v)
-        for v in page.locator("#numbers tbody tr td:nth-child(8)").evaluate_all(
-            "c => c.map(x => x.dataset.value)"
-        )
-        if v
-    ]
-    assert values() == sorted(values(), reverse=True)
+    column = "#numbers tbody tr td:nth-child(8)"
+    values = [float(value) for value in attributes(page, column, "data-value") if value]
+    assert values == sorted(values, reverse=True)
     page.keyboard.press("Enter")  # the button has the focus
     assert head.get_attribute("aria-sort") == "ascending"
-    assert values() == sorted(values())
+    ascending = [float(value) for value in attributes(page, column, "data-value") if value]
+    assert ascending == values[::-1]
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
 def test_a_word_filters_chart_and_all_tables(page):
-    everything, marks = rows(page), lines(page)
+    assert len(rows(page)) == 10
     page.fill("#filter", "ALIBI rand")
-    page.wait_for_function(
-        "(n) => document.querySelectorAll('#chart svg .mark-symbol path').length < n", arg=marks
-    )
-    assert len(everything) == 10
-    assert [name.strip() for name in rows(page)] == ["copy · ALiBi · randomized † ‡"]
-    assert lines(page) == len(synthetic.LENGTHS)
+    wait_for_marks(page, NUM_MARKS)
+    assert rows(page) == ["copy · ALiBi · randomized † ‡"]
     assert {name.rstrip(" †‡") for name in rows(page, "#tables details[open] table")} == {
         "copy · alibi · randomized",
         "sort · alibi · randomized",
@@ -119,7 +107,7 @@ def test_a_word_filters_chart_and_all_tables(page):
 
 def test_a_mark_shows_value_interval_and_seeds(page):
     page.fill("#filter", "copy alibi contiguous")
-    page.wait_for_function("document.querySelectorAll('#chart svg .mark-symbol path').length === 6")
+    wait_for_marks(page, NUM_MARKS)
     page.locator(MARKS).nth(3).hover(force=True)
     page.wait_for_selector("#vg-tooltip-element.visible")
     said = page.locator("#vg-tooltip-element").inner_text()
@@ -128,9 +116,8 @@ def test_a_mark_shows_value_interval_and_seeds(page):
     assert re.search(r"0\.\d+, median", said)
     assert re.search(r"0\.\d+ to 0?[01]\.\d+ \(order statistics\)", said)
     assert "5: " in said
-    assert (
-        page.locator("#numbers tr.hot").inner_text().strip().startswith("copy · ALiBi · contiguous")
-    )
+    row = page.locator("#numbers tr.hot").inner_text().strip()
+    assert row.startswith("copy · ALiBi · contiguous")
 
 
 def test_a_row_with_the_focus_is_highlighted_in_the_chart(page):
@@ -138,70 +125,51 @@ def test_a_row_with_the_focus_is_highlighted_in_the_chart(page):
     row = page.locator("#numbers tbody tr").nth(1)
     color = row.locator(".swatch line").get_attribute("stroke")
     row.locator("input").focus()
-    page.wait_for_function(
-        "[...document.querySelectorAll('#chart svg .mark-symbol path')]"
-        ".some((p) => p.getAttribute('opacity') === '0.12')"
-    )
-    marks = mark_styles(page)
-    assert [mark for mark in marks if mark["opacity"] != "0.12"] == [
-        {"color": color, "opacity": "1"}
-    ] * len(synthetic.LENGTHS)
-    assert {mark["color"] for mark in marks if mark["opacity"] == "0.12"} == colors(page) - {color}
+    page.wait_for_selector(f"{MARKS}[opacity='0.12']")
+    looks = zip(attributes(page, MARKS, "stroke"), attributes(page, MARKS, "opacity"), strict=True)
+    clear = [look for look in looks if look[1] != "0.12"]
+    assert clear == [(color, "1")] * NUM_MARKS
+    faded = attributes(page, f"{MARKS}[opacity='0.12']", "stroke")
+    assert set(faded) == set(attributes(page, SWATCHES, "stroke")) - {color}
 
 
 def test_metric_task_and_offset_are_chosen(page):
     page.select_option("#metric", label="token accuracy")
     page.select_option("#task", label="sort")
     page.select_option("#offset", label="16")
-    page.wait_for_function(
-        "[...document.querySelectorAll('#chart svg text')]"
-        ".some((t) => t.textContent === 'token accuracy')"
-    )
-    assert all(name.strip().startswith("sort") for name in rows(page))
-    assert "not solved" in page.locator("#numbers tbody tr").first.inner_text()
-    found = json.loads(page.locator("#data").text_content())
-    cell = found["variants"][10]["values"]["token_accuracy"][1][0]
-    assert page.locator("#numbers tbody tr").first.locator("td").nth(3).get_attribute(
-        "data-value"
-    ) == str(cell["c"])
+    page.locator("#chart svg text", has_text=re.compile("^token accuracy$")).wait_for()
+    assert all(name.startswith("sort") for name in rows(page))
+    first = page.locator("#numbers tbody tr").first
+    assert "not solved" in first.inner_text()
+    values = json.loads(page.locator("#data").text_content())["variants"][10]["values"]
+    shown = first.locator("td").nth(3).get_attribute("data-value")
+    assert shown == str(values["token_accuracy"][1][0]["c"])
 
 
 def test_a_variant_leaves_the_chart_when_its_box_is_unticked(page):
-    before, all_colors = lines(page), colors(page)
-    row = page.locator("#numbers tbody tr").first
-    color = row.locator(".swatch line").get_attribute("stroke")
-    assert color in {mark["color"] for mark in mark_styles(page)}
-    row.locator("input").press("Space")
-    page.wait_for_function(
-        "(n) => document.querySelectorAll('#chart svg .mark-symbol path').length < n", arg=before
-    )
-    assert lines(page) == before - len(synthetic.LENGTHS)
-    assert {mark["color"] for mark in mark_styles(page)} == all_colors - {color}
-    assert colors(page) == all_colors  # the table still lists it
+    before, colors = page.locator(MARKS).count(), attributes(page, SWATCHES, "stroke")
+    assert set(attributes(page, MARKS, "stroke")) == set(colors)
+    page.locator("#numbers tbody tr").first.locator("input").press("Space")
+    wait_for_marks(page, before - NUM_MARKS)
+    assert set(attributes(page, MARKS, "stroke")) == set(colors[1:])
+    assert attributes(page, SWATCHES, "stroke") == colors  # the table still lists it
 
 
 def test_every_plot_is_visible_and_described(page):
     """An image that the page's security policy blocks has no width."""
     plots = page.locator("#plots img")
     assert plots.count() == 2  # exact match against length and against the training step
+    width = "async (image) => { await image.decode(); return image.naturalWidth; }"
     for image in plots.all():
-        assert (
-            image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }")
-            > 0
-        )
+        assert image.evaluate(width) > 0
         assert image.get_attribute("alt").strip()
 
 
-def test_every_two_variants_of_the_chart_have_different_colors(page):
-    names = rows(page)
-    assert len(names) == len(colors(page)) == 10
-
-
-def test_the_chart_has_the_colors_of_the_plots(page, study):
+def test_the_variants_of_the_chart_have_the_colors_of_the_plots_and_no_two_have_one(page, study):
     looks = plotted.of(frame.read(study.parent)).looks
-    swatches = page.locator("#numbers tbody .swatch line")
-    drawn = swatches.evaluate_all("lines => lines.map((line) => line.getAttribute('stroke'))")
-    assert drawn == [style.color for style in looks.values()]
+    colors = attributes(page, SWATCHES, "stroke")
+    assert colors == [style.color for style in looks.values()]
+    assert len(rows(page)) == len(set(colors)) == 10
 
 
 def test_the_chance_level_is_a_labeled_line_of_the_chart(page):
@@ -214,7 +182,7 @@ def test_the_chance_level_is_a_labeled_line_of_the_chart(page):
 def test_a_filter_takes_labels_as_the_tables_and_as_the_chart_write_them(page):
     for words in ("t5_bias", "T5 bias"):
         page.fill("#filter", f"{words} contiguous")
-        assert [name.strip() for name in rows(page)] == ["copy · T5 bias · contiguous"]
+        assert rows(page) == ["copy · T5 bias · contiguous"]
         assert len(rows(page, "#tables details[open] table")) == 2  # a row for each task
 
 
@@ -250,17 +218,7 @@ HOSTILE = (
 
 def test_names_of_configs_are_text_and_nothing_else(chromium, tmp_path):
     name = HOSTILE.replace("/", "")  # a study's name is no path
-    folder = synthetic.write(
-        tmp_path,
-        encodings=("rope", "alibi"),
-        schemes=(),
-        tasks=(),
-        rates=(),
-        seeds=5,
-        offsets=(0,),
-        name=name,
-        analysis={"question": HOSTILE},
-    )
+    folder = small(tmp_path, seeds=5, name=name, analysis={"question": HOSTILE})
     told = json.loads((folder / "study.json").read_text())
     for entry in told["entries"][:5]:
         entry["labels"]["model.encodings"] = HOSTILE
