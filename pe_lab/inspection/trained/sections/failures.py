@@ -7,9 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pe_lab.inspection.scorecard import markdown_table
 from pe_lab.inspection.trained import failure_kinds
 from pe_lab.inspection.trained.findings import Findings
-from pe_lab.inspection.trained.sections.section import LINES, Section, grid, number, table
+from pe_lab.inspection.trained.sections.section import LINES, Section, grid, number
 from pe_lab.results.formats import DASH
 from pe_lab.results.plots import drawing
 
@@ -101,7 +102,7 @@ def _table(findings: Findings) -> str:
         shares = map(number, row.shares.values())
         body.append([str(row.length), wrong, *shares, _median_token(row.first_error)])
     header = ["length", "wrong", *failure_kinds.KINDS, "first error (median token)"]
-    return table(header, body)
+    return markdown_table(header, body)
 
 
 def _median_token(counts: Sequence[int]) -> str:

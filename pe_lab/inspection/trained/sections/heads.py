@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pe_lab.inspection.scorecard import markdown_table
 from pe_lab.inspection.trained.findings import AFTER, Findings, HeadAttention
 from pe_lab.inspection.trained.sections.section import (
     LINES,
@@ -17,7 +18,6 @@ from pe_lab.inspection.trained.sections.section import (
     legend_entries,
     number,
     state_cells,
-    table,
 )
 from pe_lab.results.plots import drawing, styles
 
@@ -177,4 +177,4 @@ def _table(findings: Findings) -> str:
             values.append(row.sink_share)
         place = [*state_cells(row.state), layer_name(row), str(row.head)]
         body.append([*place, *map(number, values)])
-    return table(header, body)
+    return markdown_table(header, body)

@@ -1,9 +1,10 @@
 """Tokens and position embeddings at the input: their sizes and directions."""
 
+from pe_lab.inspection.scorecard import markdown_table
 from pe_lab.inspection.trained.findings import Findings
 from pe_lab.inspection.trained.four_terms import TERMS
 from pe_lab.inspection.trained.input_embeddings import InputParts
-from pe_lab.inspection.trained.sections.section import TERM_NAMES, Section, number, table
+from pe_lab.inspection.trained.sections.section import TERM_NAMES, Section, number
 
 
 def section(findings: Findings) -> Section:
@@ -65,4 +66,4 @@ def _table(findings: Findings) -> str:
             column[f"{TERM_NAMES[term]}, first layer"] = number(row.parts.terms[term])
         columns.append(column)
     body = [[name, *(column[name] for column in columns)] for name in columns[0]]
-    return table(["number", *(row.state.when for row in findings.input)], body)
+    return markdown_table(["number", *(row.state.when for row in findings.input)], body)

@@ -7,8 +7,9 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pe_lab.inspection.scorecard import markdown_table
 from pe_lab.inspection.trained.findings import Findings, KnockOutScore
-from pe_lab.inspection.trained.sections.section import Section, enumeration, grid, number, table
+from pe_lab.inspection.trained.sections.section import Section, enumeration, grid, number
 from pe_lab.results.plots import drawing
 
 _NO_NUMBER = "0.85"  # gray where the encoding does not act
@@ -126,4 +127,4 @@ def summary(findings: Findings) -> str:
         rows.setdefault(place, []).append(score)
     header = ["off", "where", "heads", *(f"length {n}" for n in findings.run.lengths)]
     body = [[*place, *scores] for place, scores in rows.items()]
-    return table(header, body)
+    return markdown_table(header, body)

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pe_lab.inspection.scorecard import markdown_table
 from pe_lab.inspection.trained.findings import AFTER, Findings, HeadTerms
 from pe_lab.inspection.trained.four_terms import TERMS
 from pe_lab.inspection.trained.sections.section import (
@@ -19,7 +20,6 @@ from pe_lab.inspection.trained.sections.section import (
     mean,
     number,
     state_cells,
-    table,
 )
 from pe_lab.results.plots import drawing
 
@@ -112,7 +112,7 @@ def _table(findings: Findings) -> str:
         groups.setdefault(group, []).append(row)
     header = ["state", "length", "layer", *TERM_NAMES.values(), "together", "nearness"]
     body = [[*group, *term_cells(rows)] for group, rows in groups.items()]
-    return table(header, body)
+    return markdown_table(header, body)
 
 
 def term_cells(rows: list[HeadTerms]) -> list[str]:

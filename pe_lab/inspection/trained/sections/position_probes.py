@@ -4,6 +4,7 @@ import functools
 
 from matplotlib.figure import Figure
 
+from pe_lab.inspection.scorecard import markdown_table
 from pe_lab.inspection.trained.findings import AFTER, BEFORE, Findings
 from pe_lab.inspection.trained.sections.section import (
     LINES,
@@ -11,7 +12,6 @@ from pe_lab.inspection.trained.sections.section import (
     grid,
     number,
     state_cells,
-    table,
 )
 from pe_lab.results.plots import drawing
 
@@ -106,4 +106,4 @@ def _table(findings: Findings) -> str:
     for row in findings.probes:
         place = [*state_cells(row.state), row.stack, str(row.layer or "input")]
         body.append([*place, number(row.r2), number(row.error)])
-    return table(header, body)
+    return markdown_table(header, body)

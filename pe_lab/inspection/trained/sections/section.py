@@ -9,7 +9,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pe_lab.inspection.scorecard import markdown_table
 from pe_lab.inspection.trained.findings import HeadAttention, HeadTerms, State
 from pe_lab.results.formats import DASH
 from pe_lab.results.plots import drawing
@@ -65,10 +64,6 @@ class Section:
             self.table,
         ]
         return "\n\n".join(part for part in parts if part)
-
-
-def table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    return markdown_table(header, body)
 
 
 def number(value: float | int | None) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pe_lab.inspection.scorecard import markdown_table
 from pe_lab.inspection.trained.findings import (
     Findings,
     HeadAttention,
@@ -30,7 +31,6 @@ from pe_lab.inspection.trained.sections.section import (
     legend_entries,
     mean,
     number,
-    table,
 )
 from pe_lab.results.plots import drawing
 
@@ -108,7 +108,7 @@ def input_section(findings: Findings) -> Section:
         pictures={
             "trained_through_training_input": functools.partial(input_figure, findings.course.input)
         },
-        table=table(["step", *names], body),
+        table=markdown_table(["step", *names], body),
     )
 
 
@@ -297,4 +297,4 @@ def _table(course: TrainingCourse) -> str:
         means = [mean(getattr(row, name) for row in attention_rows) for name in columns]
         body.append([*key, *term_cells(term_rows), *map(number, means)])
     shares = [*TERM_NAMES.values(), "together", "nearness"]
-    return table(["step", "layer", *shares, *columns.values()], body)
+    return markdown_table(["step", "layer", *shares, *columns.values()], body)
