@@ -6,8 +6,6 @@ the number of runs divided by the design effect, which is the variance of the sh
 relative to the variance of independent runs (Kish 1965, "Survey Sampling", section 8.2).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
@@ -16,21 +14,8 @@ from pe_lab.results import statistics
 from pe_lab.results.statistics import Interval
 
 
-@dataclass(frozen=True)
-class Share:
-    """A share of runs, with its interval."""
-
-    successes: int
-    runs: int
-    interval: Interval
-
-    @property
-    def value(self) -> float:
-        return self.successes / self.runs
-
-
-def share(successes: ArrayLike, runs: ArrayLike) -> Share | None:
-    """Return the share of successful runs; None without runs.
+def interval(successes: ArrayLike, runs: ArrayLike) -> Interval | None:
+    """Return the interval of the share of successful runs; None without runs.
 
     Args:
       successes: successful runs of each seed.
@@ -43,9 +28,7 @@ def share(successes: ArrayLike, runs: ArrayLike) -> Share | None:
         return None
     p = k.sum() / n.sum()
     effective = _effective_runs(k, n, p)
-    interval = statistics.wilson(p * effective, effective)
-    assert interval is not None  # there are runs
-    return Share(int(k.sum()), int(n.sum()), interval)
+    return statistics.wilson(p * effective, effective)
 
 
 def _effective_runs(k: Float[np.ndarray, "s"], n: Float[np.ndarray, "s"], p: float) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Int
 
 from pe_lab.results.statistics import CONFIDENCE, EXACT_FROM
@@ -67,16 +68,9 @@ def _defined(
     Where no run has reached the threshold, the bound is the share. Where all have, the bound is the
     last one that is defined, or `start`.
     """
-    defined = []
-    last = start
-    for bound, share in zip(bounds, shares, strict=True):
-        if share == 1:
-            defined.append(share)
-            continue
-        if not np.isnan(bound):
-            last = bound
-        defined.append(last)
-    return np.array(defined)
+    is_unreached = shares == 1
+    defined = pd.Series(bounds).mask(is_unreached).ffill().fillna(start)
+    return np.where(is_unreached, shares, defined)
 
 
 def median(times: Sequence[FirstStep]) -> FirstStep | None:

@@ -8,15 +8,9 @@ BITS = "bits_per_token"
 BITS_SLIDING = "bits_per_token_sliding"
 
 
-def _by_name() -> dict[str, Metric]:
-    """Return the metrics whose values are numbers."""
-    entries: dict[str, Metric] = {}
-    for name, metric in base.by_name().items():
-        # A list over tokens or attributes is no number of a table.
-        is_list = isinstance(metric, MeasuredMetric) and metric.is_list
-        if not is_list:
-            entries[name] = metric
-    return entries
-
-
-BY_NAME = _by_name()
+# A list over tokens or attributes is no number of a table.
+BY_NAME: dict[str, Metric] = {
+    name: metric
+    for name, metric in base.by_name().items()
+    if not (isinstance(metric, MeasuredMetric) and metric.is_list)
+}

@@ -116,9 +116,12 @@ def _reliable(grid: Runs, variant: int, score: str, threshold: float) -> dict[st
     """Return the share of the solved runs of a variant that extrapolate."""
     solved = grid.numbers["solved"][variant] == 1
     extrapolates = solved & (grid.numbers[score][variant] >= threshold)
-    share = clustered.share(extrapolates.sum(axis=0), solved.sum(axis=0))
-    counts = {"extrapolates": int(extrapolates.sum()), "solved": int(solved.sum())}
-    if share is None:
-        return {**counts, "reliably": np.nan, "reliably_low": np.nan, "reliably_high": np.nan}
-    ends = {"reliably_low": share.interval.low, "reliably_high": share.interval.high}
-    return {**counts, "reliably": share.value, **ends}
+    num_extrapolates, num_solved = int(extrapolates.sum()), int(solved.sum())
+    interval = clustered.interval(extrapolates.sum(axis=0), solved.sum(axis=0))
+    return {
+        "extrapolates": num_extrapolates,
+        "solved": num_solved,
+        "reliably": num_extrapolates / num_solved if interval else np.nan,
+        "reliably_low": interval.low if interval else np.nan,
+        "reliably_high": interval.high if interval else np.nan,
+    }

@@ -201,17 +201,17 @@ def scores_of_draws(
 
 
 def interval(
-    runs: Runs, rule: SettingRule, score: str, *, seed: int = 0
+    runs: Runs, rule: SettingRule, score: str
 ) -> tuple[Float[np.ndarray, "v"], Float[np.ndarray, "v"]]:
     """Return the ends of the interval of a rule's score for each variant."""
 
     def of(draws: Weights) -> Float[np.ndarray, "v d"]:
         return scores_of_draws(runs, rule, score, draws)
 
-    return bootstrap(of, len(runs.seeds), seed=seed)
+    return bootstrap(of, len(runs.seeds))
 
 
-def regrets(runs: Runs, rules: Sequence[SettingRule], score: str, *, seed: int = 0) -> pd.DataFrame:
+def regrets(runs: Runs, rules: Sequence[SettingRule], score: str) -> pd.DataFrame:
     """Return the mean regret of each rule over the variants, with its interval.
 
     Regret is the score of the best setting minus the score of the rule's choice. The best setting
@@ -233,26 +233,26 @@ def regrets(runs: Runs, rules: Sequence[SettingRule], score: str, *, seed: int =
 
     names = [rule.name for rule in rules]
     names += [f"{name} - {names[0]}" for name in names[1:]]
-    low, high = bootstrap(of, len(runs.seeds), seed=seed)
+    low, high = bootstrap(of, len(runs.seeds))
     regret = of(_each_once(runs))[:, 0]
     return pd.DataFrame({"rule": names, "regret": regret, "low": low, "high": high})
 
 
 def bootstrap(
-    statistic: Callable[[Weights], Float[np.ndarray, "k d"]], num_seeds: int, *, seed: int = 0
+    statistic: Callable[[Weights], Float[np.ndarray, "k d"]], num_seeds: int
 ) -> tuple[Float[np.ndarray, "k"], Float[np.ndarray, "k"]]:
     """Return the percentile intervals of statistics that depend on the counts of the seeds."""
     # Six seeds have only 462 different draws, so each different draw is computed once.
-    draws, place = np.unique(_draws(num_seeds, seed), axis=1, return_inverse=True)
+    draws, place = np.unique(_draws(num_seeds), axis=1, return_inverse=True)
     values = statistic(draws)[:, place]
     tail = (1 - statistics.CONFIDENCE) / 2
     low, high = np.quantile(values, [tail, 1 - tail], axis=1)
     return low, high
 
 
-def _draws(num_seeds: int, seed: int) -> Weights:
+def _draws(num_seeds: int) -> Weights:
     """Return how often each seed counts in each of RESAMPLES draws."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     # A draw of a single seed cannot be halved and is dropped. With two seeds, this is half of all
     # draws, so four times as many are drawn as needed.
     drawn = generator.integers(num_seeds, size=(4 * RESAMPLES, num_seeds))

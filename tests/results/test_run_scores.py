@@ -66,4 +66,9 @@ def test_validation_chooses_by_its_loss_if_no_rate_solves_the_task():
 
 def test_an_unsolved_run_does_not_count_as_one_that_extrapolates():
     row = compared([[1.0, 1.0]], solved=[[True, False]])
-    assert (row["extrapolates"], row["solved"]) == (1, 1)
+    assert (row["extrapolates"], row["solved"], row["reliably"]) == (1, 1, 1.0)
+
+
+def test_reliably_is_the_share_of_the_solved_runs_that_extrapolate():
+    row = compared([[1.0, 0.9, 0.0, 1.0]], solved=[[True, True, True, False]])
+    assert (row["extrapolates"], row["solved"], row["reliably"]) == (2, 3, 2 / 3)
