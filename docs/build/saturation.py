@@ -139,4 +139,4 @@ def correlation(runs: pd.DataFrame, shares: Mapping[str, float]) -> Cell:
     low, high = setting_rules.bootstrap(correlations, len(grid.seeds))
     value = float(correlations(np.ones((len(grid.seeds), 1)))[0, 0])
     interval = statistics.Interval(float(low[0]), float(high[0]), "percentile")
-    return Cell(formats.difference(value, interval), value, interval.low, interval.high)
+    return Cell(formats.difference(value, interval), value, interval)

@@ -106,7 +106,7 @@ def center(group: Group, show: str) -> Cell:
         if bounds is None:
             return Cell(str(point), point.step, count=count)
         first, last = bounds
-        interval = Interval(first.step, last.step, "Kaplan–Meier")
+        interval = Interval(float(first.step), float(last.step), "Kaplan–Meier")
         return Cell(f"{point} [{first}, {last}]", point.step, interval, count)
     text = number(point, group.style)
     if show == "mean":

@@ -46,7 +46,7 @@ def runs(areas, solved=1):
 def test_variants_with_more_untrained_logits_and_less_area_correlate_by_minus_one():
     shares = {"a": 0.0, "b": 0.1, "c": 0.2}
     found = saturation.correlation(runs({"a": 0.9, "b": 0.5, "c": 0.1}), shares)
-    assert (found.value, found.low, found.high) == (-1, -1, -1)
+    assert (found.value, found.interval.low, found.interval.high) == (-1, -1, -1)
 
 
 def test_a_variant_that_nothing_solves_is_left_out():

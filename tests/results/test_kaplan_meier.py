@@ -8,8 +8,8 @@ from pe_lab.runs import first_steps, records
 from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.first_steps import FirstStep
-from tests.results import declared
 from tests.results.fake_study import entry, measured, record, write_study
+from tests.results.studies import declared
 
 TWICE = Extrapolation()  # exact match of 0.9 at twice the training length, 4
 
@@ -157,7 +157,7 @@ def test_tables_and_frames_have_the_steps(study):
 
 def test_a_table_can_show_the_steps_of_every_seed(study):
     measures = ("steps_to_solve", dict(name="steps_to_solve", show="seeds"))
-    (shown,) = declared.tables(frame.read(study), measures=measures)
+    (shown,) = declared(frame.read(study), measures=measures)
     rows = [[cell.text for cell in row] for row in shown.rows]
     assert rows == [["rope", "400", "200 400 > 800"], ["alibi", "> 800", "> 800 > 800 > 800"]]
     assert notes.FIRST_STEPS in shown.notes
