@@ -1,4 +1,4 @@
-"""A table as Markdown, LaTeX (booktabs) and HTML, and frames as CSV."""
+"""Cells and tables, as Markdown and HTML, and frames as CSV."""
 
 import html
 import itertools
@@ -13,42 +13,9 @@ from pe_lab.results.statistics import Interval
 from pe_lab.runs.first_steps import FirstStep
 
 DASH = "–"
-_TALL = 40  # rows on a page of LaTeX
 _EMPHASIS = re.compile(r"\*(\w[^*]*)\*")
 _TAG = re.compile("<(?=[A-Za-z/!?])")  # the start of an HTML tag, a comment or an autolink
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a formula of a spreadsheet begins
-
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        "→": r"$\rightarrow$",
-        "≥": r"$\geq$",
-        "≤": r"$\leq$",
-        "×": r"$\times$",
-        "±": r"$\pm$",
-        "−": r"$-$",
-        "·": r"$\cdot$",
-        "–": "--",
-        "—": "---",
-        "†": r"\dag{}",
-        "‡": r"\ddag{}",
-        "§": r"\S{}",
-        "…": r"\ldots{}",
-        "∞": r"$\infty$",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -213,47 +180,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def latex(table: Table, document: str) -> str:
-    r"""Return a booktabs table with caption and notes, for \input. A tall one is a longtable.
-
-    Args:
-      document: the start of its label for \ref, tab:DOCUMENT-TITLE.
-    """
-    columns = "l" + "r" * (len(table.header) - 1)
-    # pandas escapes fewer characters, and takes seconds for a table of 1,000 rows.
-    rows = [" & ".join(_latex(cell.text) for cell in row) + r" \\" for row in table.rows]
-    header = " & ".join(map(_latex, table.header)) + r" \\"
-    rules = [r"\toprule", header, r"\midrule", *rows, r"\bottomrule"]
-    caption = rf"\caption{{{_prose(table.title, _latex)}. {_prose(table.caption, _latex)}}}"
-    words = re.findall("[a-z0-9.]+", f"{document} {table.title}".lower())
-    caption += rf"\label{{tab:{'-'.join(words)}}}"
-    footnotes = " ".join(_prose(note, _latex) for note in table.notes)
-    if len(table.rows) > _TALL:
-        rules.insert(3, r"\endhead")  # below \toprule, the header and \midrule
-        lines = [
-            r"{\footnotesize",
-            rf"\begin{{longtable}}{{{columns}}}",
-            caption + r" \\",
-            *rules,
-            r"\end{longtable}",
-            footnotes,
-            "}",
-        ]
-    else:
-        lines = [
-            r"\begin{table}",
-            r"\centering",
-            caption,
-            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-            rf"\begin{{tabular}}{{{columns}}}",
-            *rules,
-            r"\end{tabular}}",
-            rf"\par\footnotesize {footnotes}",
-            r"\end{table}",
-        ]
-    return "\n".join(line for line in lines if line) + "\n"
-
-
 def as_html(table: Table) -> str:
     """Return a figure with caption, table and notes, as the report page needs it.
 
@@ -262,8 +188,8 @@ def as_html(table: Table) -> str:
     """
     header = "".join(f'<th scope="col">{_html(text)}</th>' for text in table.header)
     body = "\n".join(f"<tr>{_html_row(row)}</tr>" for row in table.rows)
-    items = "".join(f"<li>{_prose(note, _html)}</li>" for note in table.notes)
-    caption = f"<strong>{_html(table.title)}.</strong> {_prose(table.caption, _html)}"
+    items = "".join(f"<li>{prose(note, _html)}</li>" for note in table.notes)
+    caption = f"<strong>{_html(table.title)}.</strong> {prose(table.caption, _html)}"
     lines = [
         '<figure class="table">',
         f"<figcaption>{caption}</figcaption>",
@@ -277,11 +203,8 @@ def as_html(table: Table) -> str:
     return "\n".join(line for line in lines if line) + "\n"
 
 
-def _prose(text: str, escape: Callable[[str], str]) -> str:
-    """Return a caption or a note in which *words* are emphasized."""
-    begin, end = "<em>", "</em>"
-    if escape is _latex:
-        begin, end = r"\emph{", "}"
+def prose(text: str, escape: Callable[[str], str], begin: str = "<em>", end: str = "</em>") -> str:
+    """Return an escaped caption or note, with *words* between `begin` and `end`."""
     parts = []
     # The pattern has a group, so every second part is a word between stars.
     for index, part in enumerate(_EMPHASIS.split(text)):
@@ -289,12 +212,6 @@ def _prose(text: str, escape: Callable[[str], str]) -> str:
         escaped = escape(part)
         parts.append(f"{begin}{escaped}{end}" if is_emphasized else escaped)
     return "".join(parts)
-
-
-def _latex(text: str) -> str:
-    one_line = re.sub(r"\s+", " ", text)
-    # One pass, so that the backslashes of one replacement are not replaced again.
-    return one_line.translate(_LATEX)
 
 
 def _html(text: str) -> str:

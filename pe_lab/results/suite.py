@@ -10,6 +10,7 @@ import pandas as pd
 
 from pe_lab.results import declared_tables, formats, frame, notes, ranking, selection
 from pe_lab.results.formats import DASH, Cell, Table, number
+from pe_lab.results.latex import as_latex
 from pe_lab.results.ranking import MeanRank
 from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import SEPARATOR
@@ -217,7 +218,7 @@ def page(
     parts += [part for part in formats.sections(of_rows) if part]
     # The page has no table of single seeds.
     parts.append(formats.notes(of_rows).replace(notes.EVERY_SEED_SHOWN, ""))
-    latex = "\n".join(formats.latex(table, rows.study.name) for table in of_rows)
+    latex = "\n".join(as_latex(table, rows.study.name) for table in of_rows)
     return Page("\n\n".join(parts), latex)
 
 

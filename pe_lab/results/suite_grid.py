@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from pe_lab.results import formats, frame, notes, selection, setting_tables, signs, suite
+from pe_lab.results.latex import as_latex
 from pe_lab.results.study import Study
 from pe_lab.results.suite import Page, SuiteProtocol
 from pe_lab.runs.analysis_spec import AnalysisSpec
@@ -83,4 +84,4 @@ def page(
     table = setting_tables.by_setting(spec, pd.concat(rows, ignore_index=True))
     table = notes.table(table.title, table.caption, table.header, table.rows, table.notes)
     parts += [*formats.sections([table]), formats.notes([table])]
-    return Page("\n\n".join(parts), formats.latex(table, "suite"))
+    return Page("\n\n".join(parts), as_latex(table, "suite"))

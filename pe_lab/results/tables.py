@@ -25,6 +25,7 @@ from pe_lab.results import (
     table_summaries,
 )
 from pe_lab.results.formats import Table
+from pe_lab.results.latex import as_latex
 from pe_lab.results.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
 from pe_lab.results.statistics import Array
 from pe_lab.results.study import Study
@@ -99,7 +100,7 @@ def latex(study: Study, tables: Sequence[Table] | None = None) -> str:
     """
     tables = of(study) if tables is None else tables
     packages = f"% {study.name}: \\usepackage{{booktabs, graphicx, longtable}}"
-    return "\n".join([packages, *(formats.latex(table, study.name) for table in tables)])
+    return "\n".join([packages, *(as_latex(table, study.name) for table in tables)])
 
 
 def as_csv(study: Study) -> str:

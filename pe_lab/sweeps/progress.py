@@ -18,7 +18,7 @@ _INACTIVE = ("queued", "elsewhere", "left", "died", "saved", "stopped", "ended")
 
 
 @dataclasses.dataclass
-class _Group:
+class _GroupProgress:
     """A run group and what is known of its training.
 
     Attributes:
@@ -68,9 +68,9 @@ class Progress:
         groups: dict[str, tuple[str, int, int]],
         console: Console | None = None,
     ):
-        self.groups = {group_id: _Group(*group) for group_id, group in groups.items()}
+        self.groups = {group_id: _GroupProgress(*group) for group_id, group in groups.items()}
         self.console = console or Console()
-        self.begun: list[_Group] = []  # in the order of their first events
+        self.begun: list[_GroupProgress] = []  # in the order of their first events
         self.overheads: list[float] = []  # seconds of ended groups outside of training
         self.stopping = False
         self.lock = threading.Lock()
@@ -146,7 +146,7 @@ class Progress:
             return "estimating time left"
         return f"{durations.in_words(seconds)} left"
 
-    def _line(self, group: _Group, event: str) -> None:
+    def _line(self, group: _GroupProgress, event: str) -> None:
         is_recent = time.monotonic() - group.printed_at < _PLAIN_INTERVAL
         if event in ("started", "evaluating", "finished"):
             return
@@ -168,7 +168,7 @@ class Progress:
         except (BrokenPipeError, SystemExit):
             self.console.quiet = True
 
-    def _words(self, group: _Group) -> tuple[str, str, str, str]:
+    def _words(self, group: _GroupProgress) -> tuple[str, str, str, str]:
         state = group.state
         loss = state.get("loss")
         rate = state.get("steps_per_second")

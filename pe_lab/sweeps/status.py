@@ -52,7 +52,7 @@ def read(folder: Path) -> Status:
         by_id[record["run_id"]] = {key: value for key, value in record.items() if key in _KEPT}
     labels_check.finish()
     groups = _groups(folder)
-    group_of: dict[str, _Group] = {}
+    group_of: dict[str, _WrittenGroup] = {}
     for group in groups:
         for run_id in group.run_ids:
             # A run may be in several groups, such as one of a smaller study. The progress of an old
@@ -86,7 +86,7 @@ def read(folder: Path) -> Status:
 
 
 @dataclass(frozen=True)
-class _Group:
+class _WrittenGroup:
     """A run group that a sweep has written.
 
     Attributes:
@@ -120,17 +120,17 @@ class _Group:
         return steps * len(self.run_ids) / rate
 
 
-def _groups(folder: Path) -> list[_Group]:
+def _groups(folder: Path) -> list[_WrittenGroup]:
     groups = []
     for group in run_group_files.each(folder):
         progress = run_group_files.read_progress(folder, group.group_id)
-        groups.append(_Group(group.run_ids, group.steps, group.is_held, progress))
+        groups.append(_WrittenGroup(group.run_ids, group.steps, group.is_held, progress))
     return groups
 
 
 def _seconds_left(
     runs: list[RunStatus],
-    running: list[_Group],
+    running: list[_WrittenGroup],
     finished: list[JsonObject],
 ) -> float | None:
     """The time left: running groups by their own speed, waiting runs by the mean of finished ones.

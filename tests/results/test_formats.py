@@ -10,6 +10,7 @@ import pytest
 
 from pe_lab.results import formats, frame, tables
 from pe_lab.results.formats import Cell, Table
+from pe_lab.results.latex import as_latex
 from tests.results import synthetic
 
 TABLE = Table(
@@ -67,7 +68,7 @@ def test_no_cell_of_a_csv_begins_a_formula(label, cell):
 
 
 def test_latex_has_rules_and_escapes_what_it_would_read_as_its_own():
-    assert formats.latex(TABLE, "my study") == (
+    assert as_latex(TABLE, "my study") == (
         "\\begin{table}\n\\centering\n\\caption{By length. Of \\emph{solved} runs \\& more.}"
         "\\label{tab:my-study-by-length}\n"
         "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n"
@@ -79,7 +80,7 @@ def test_latex_has_rules_and_escapes_what_it_would_read_as_its_own():
 
 
 def test_a_tall_table_of_latex_breaks_over_pages():
-    text = formats.latex(Table("T", "", ("v",), ((Cell("a"),),) * 41), "study")
+    text = as_latex(Table("T", "", ("v",), ((Cell("a"),),) * 41), "study")
     assert text.startswith("{\\footnotesize\n\\begin{longtable}{l}\n\\caption{T. }")
     assert text.count("\\endhead") == 1
 

@@ -72,23 +72,37 @@ def lines(
         elif centers is None:
             ends = bands["low"], bands["high"]
             axes.fill_between(bands.index, *ends, color=style.color, alpha=0.1, linewidth=0)
-        face = "white" if name in hollow else style.color
-        look: dict[str, Any] = dict(color=style.color, marker=style.marker)
-        axes.plot(
-            center.index,
-            center,
-            linestyle=style.linestyle,
-            markerfacecolor=face,
-            label=label,
-            zorder=3,
-            **look,
-        )
-        marks = center[[(name, place) in hollow for place in center.index]]
-        if len(marks):
-            axes.plot(
-                marks.index, marks, linestyle="none", markerfacecolor="white", zorder=4, **look
-            )
+        _draw_center(axes, center, style, label, is_hollow=name in hollow)
+        _draw_hollow(axes, center[[(name, place) in hollow for place in center.index]], style)
     return axes
+
+
+def _draw_center(
+    axes: "Axes", center: "pd.Series[float]", style: Style, label: str, *, is_hollow: bool
+) -> None:
+    axes.plot(
+        center.index,
+        center,
+        color=style.color,
+        linestyle=style.linestyle,
+        marker=style.marker,
+        markerfacecolor="white" if is_hollow else style.color,
+        label=label,
+        zorder=3,
+    )
+
+
+def _draw_hollow(axes: "Axes", marks: "pd.Series[float]", style: Style) -> None:
+    if len(marks):
+        axes.plot(
+            marks.index,
+            marks,
+            color=style.color,
+            linestyle="none",
+            marker=style.marker,
+            markerfacecolor="white",
+            zorder=4,
+        )
 
 
 def draw_gray(axes: "Axes", center: "pd.Series[float]", name: str) -> None:

@@ -1,0 +1,90 @@
+"""A table as LaTeX (booktabs)."""
+
+import re
+
+from pe_lab.results import formats
+from pe_lab.results.formats import Table
+
+_TALL = 40  # rows on a page
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "→": r"$\rightarrow$",
+        "≥": r"$\geq$",
+        "≤": r"$\leq$",
+        "×": r"$\times$",
+        "±": r"$\pm$",
+        "−": r"$-$",
+        "·": r"$\cdot$",
+        "–": "--",
+        "—": "---",
+        "†": r"\dag{}",
+        "‡": r"\ddag{}",
+        "§": r"\S{}",
+        "…": r"\ldots{}",
+        "∞": r"$\infty$",
+    }
+)
+
+
+def as_latex(table: Table, document: str) -> str:
+    r"""Return a booktabs table with caption and notes, for \input. A tall one is a longtable.
+
+    Args:
+      document: the start of its label for \ref, tab:DOCUMENT-TITLE.
+    """
+    columns = "l" + "r" * (len(table.header) - 1)
+    # pandas escapes fewer characters, and takes seconds for a table of 1,000 rows.
+    rows = [" & ".join(_latex(cell.text) for cell in row) + r" \\" for row in table.rows]
+    header = " & ".join(map(_latex, table.header)) + r" \\"
+    rules = [r"\toprule", header, r"\midrule", *rows, r"\bottomrule"]
+    caption = rf"\caption{{{_prose(table.title)}. {_prose(table.caption)}}}"
+    words = re.findall("[a-z0-9.]+", f"{document} {table.title}".lower())
+    caption += rf"\label{{tab:{'-'.join(words)}}}"
+    footnotes = " ".join(_prose(note) for note in table.notes)
+    if len(table.rows) > _TALL:
+        rules.insert(3, r"\endhead")  # below \toprule, the header and \midrule
+        lines = [
+            r"{\footnotesize",
+            rf"\begin{{longtable}}{{{columns}}}",
+            caption + r" \\",
+            *rules,
+            r"\end{longtable}",
+            footnotes,
+            "}",
+        ]
+    else:
+        lines = [
+            r"\begin{table}",
+            r"\centering",
+            caption,
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+            rf"\begin{{tabular}}{{{columns}}}",
+            *rules,
+            r"\end{tabular}}",
+            rf"\par\footnotesize {footnotes}",
+            r"\end{table}",
+        ]
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+def _prose(text: str) -> str:
+    return formats.prose(text, _latex, begin=r"\emph{", end="}")
+
+
+def _latex(text: str) -> str:
+    one_line = re.sub(r"\s+", " ", text)
+    # One pass, so that the backslashes of one replacement are not replaced again.
+    return one_line.translate(_LATEX)
