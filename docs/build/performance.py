@@ -41,11 +41,12 @@ Figure = dict[str, Any]
 
 def lookups(root: Path) -> dict[str, Any]:
     """Lookups of the page, from the records below `root`."""
+    # Both versions were measured at the same time on two cores.
     after, before = (_seconds(root, name) for name in ("after.json", "before.json"))
+    assert list(after.index) == list(before.index)
     return {
         "engine": _read(root, "engine.json"),
         "tokens": TOKENS,
-        # Both versions were measured at the same time on two cores.
         "speedups": before / after,
         "peers": peer_rates(root),
         "scaling": scaling(root),

@@ -40,16 +40,11 @@ def record(
       exposure: what training showed, such as max_position.
     """
     losses = {} if loss is None else {max_length: loss}
-    measured = [
-        ("validation", "exact_match", validation),
-        ("validation", "negative_log_likelihood", losses),
-        ("test", "exact_match", test),
-        ("test", "token_accuracy", tokens),
-    ]
     rows = [
-        row(metric, at, value, split)
-        for split, metric, values in measured
-        for at, value in (values or {}).items()
+        *_rows("validation", "exact_match", validation),
+        *_rows("validation", "negative_log_likelihood", losses),
+        *_rows("test", "exact_match", test),
+        *_rows("test", "token_accuracy", tokens),
     ]
     shown = {
         "steps": 100,
@@ -63,14 +58,7 @@ def record(
     levels = (chance_levels or {}).items()
     return {
         "run_id": run_id,
-        "config": {
-            "seed": seed,
-            "task": {"name": task},
-            "positions": {"name": scheme},
-            "layout": {"name": "decoder", "end_token": True, "examples_per_context": 1},
-            "model": {"encodings": [{"name": "rope", "reads_positions": True}]},
-            "evaluate": {"lengths": [max_length, 2 * max_length], "offsets": [0]},
-        },
+        "config": _config(seed, task, scheme, max_length),
         "member": {"seed": seed, "data_seed": seed, "learning_rate": 0.1, "weight_decay": 0.0},
         "status": status,
         "error": None if status == "finished" else "why",
@@ -86,6 +74,21 @@ def record(
         "checkpoint": None,
         "provenance": {},
     }
+
+
+def _config(seed, task, scheme, max_length):
+    return {
+        "seed": seed,
+        "task": {"name": task},
+        "positions": {"name": scheme},
+        "layout": {"name": "decoder", "end_token": True, "examples_per_context": 1},
+        "model": {"encodings": [{"name": "rope", "reads_positions": True}]},
+        "evaluate": {"lengths": [max_length, 2 * max_length], "offsets": [0]},
+    }
+
+
+def _rows(split, metric, values):
+    return [row(metric, at, value, split) for at, value in (values or {}).items()]
 
 
 def row(metric, at, value, split="test", override=None, **axes):

@@ -25,9 +25,10 @@ def test_a_contrast_by_hand(tmp_path):
 
 
 @pytest.mark.parametrize(("seeds", "kind"), [(4, None), (5, "t"), (9, "t"), (10, "BCa")])
-def test_the_interval_of_a_difference_is_what_that_many_pairs_allow(seeds, kind):
-    interval = compare.of_differences([0.4 + i / 100 for i in range(seeds)])
-    assert (interval and interval.kind) == kind
+def test_the_interval_of_a_difference_is_what_that_many_pairs_allow(tmp_path, seeds, kind):
+    runs = {"rope": [0.9 + i / 100 for i in range(seeds)], "alibi": [0.5] * seeds}
+    (c,) = compare.contrasts(study(tmp_path, runs))
+    assert (c.interval and c.interval.kind) == kind
 
 
 def test_pairs_are_runs_of_the_same_seeds_alone(tmp_path):
@@ -92,8 +93,8 @@ def test_holm_is_over_all_declared_contrasts_whatever_is_finished_or_solved(tmp_
     assert (first.p, first.holm, second.holm, third.holm) == (2 / 64, 6 / 64, 6 / 64, None)
     for seed in range(6):
         records.path_of(tmp_path, f"t5{seed}").unlink()
-    first, second, _ = compare.contrasts(frame.read(tmp_path))
-    assert first.holm == 6 / 64
+        first, second, _ = compare.contrasts(frame.read(tmp_path))
+        assert first.holm == 6 / 64
     assert second.reason == "t5 has no finished run"
 
 

@@ -24,6 +24,7 @@ def test_the_sign_flip_test_is_scipys_permutation_test(count):
     ("differences", "p"),
     [
         ([0.1 * (i + 1) for i in range(3)], 2 / 8),  # signs that all agree give the least p
+        ([0.1 * (i + 1) for i in range(5)], 2 / 32),
         ([0.1 * (i + 1) for i in range(6)], 2 / 64),
         ([0.1] * 3, 2 / 8),
         ([0.3], 1.0),

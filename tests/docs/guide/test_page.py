@@ -1,4 +1,4 @@
-"""docs/guide.md has no number of its own."""
+"""docs/guide.md has pictures, and no number of its own."""
 
 import re
 from pathlib import Path
@@ -16,6 +16,10 @@ TEMPLATE = ROOT / "docs" / "guide.md.jinja"
 
 def render(template, root=ROOT):
     return templates.render(template, **page.lookups(root))
+
+
+def test_it_has_pictures():
+    assert len(re.findall(r"\]\([^)]+\.png\)", GUIDE.read_text(encoding="utf-8"))) >= 7
 
 
 def test_the_template_has_no_measured_number_of_its_own():
