@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
+import msgspec
 import pandas as pd
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
@@ -53,7 +54,7 @@ class RunRows:
         self.axes_of: dict[str, dict[str, str]] = {}
         self._runs: list[dict[str, Any]] = []
         self._reveals: dict[int, dict[int, bool]] = {}  # by run and evaluation
-        self._shared: dict[str, Any] = {}
+        self._shared: dict[bytes, Any] = {}
         point = dict(run="i", split="w", length="i", offset="i", evaluation="i")
         self._numbers = Columns(**point, metric="w", value="d", bound="w", reason="w")
         self._curves = Columns(run="i", step="i", split="w", length="i", metric="w", value="d")
@@ -206,7 +207,7 @@ class RunRows:
 
     def _share(self, content: dict[Any, Any]) -> Any:
         """Return the equal object of an earlier run, if any, so that memory holds it once."""
-        return self._shared.setdefault(json.dumps(content), content)
+        return self._shared.setdefault(msgspec.json.encode(content), content)
 
     def runs(self) -> pd.DataFrame:
         """Return one row for each run."""
