@@ -1,14 +1,13 @@
-"""Measures CPU time and memory of the commands that read or plan a large study.
+"""Measures CPU time and memory of commands that read or plan a large study.
 
     python -m experiments.benchmarks.large_study [--records=20000] [--points=100000] [--out=FILE]
 
 The study has copies of the quickstart's records, each with its own run id and digest: four learning
 rates, of which validation chooses one, and six seeds. The plan is a dry run of another study, in
-which four encodings train at 25 learning rates. Each command runs in a process of its own. --out
-writes the figures as JSON.
+which four encodings train at 25 learning rates. Each command runs as a user starts it. --out writes
+the figures as JSON.
 """
 
-import contextlib
 import copy
 import itertools
 import os
@@ -17,8 +16,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +27,7 @@ from pe_lab.training.run_records import has_uncommitted_code
 SOURCE = Path("results/published/quickstart")
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)
 SEEDS = 6
+_READ = "import sys; from pe_lab.results import frame; frame.read(sys.argv[1])"
 COMMANDS = ("read", "tables", "report", "status", "plan")
 _CONFIG = """
 from pe_lab.runs import grid
@@ -87,46 +85,33 @@ def write_config(folder: Path, points: int) -> None:
     config.write_text(_CONFIG.format(points=points), encoding="utf-8")
 
 
-def run_command(command: str, folder: Path) -> None:
-    """Run one of COMMANDS on the study or the config in a folder."""
-    from pe_lab.results import frame, report, tables
-    from pe_lab.sweeps import status
-
+def arguments(command: str, folder: Path) -> list[str]:
+    """Return the arguments of Python that run one of COMMANDS on a folder's study or config."""
     if command == "read":
-        frame.read(folder)
-    elif command == "tables":
-        tables.write(frame.read(folder), folder)
-    elif command == "report":
-        report.write(frame.read(folder), folder)
-    elif command == "status":
-        status.read(folder)
-    else:
-        config, results = folder / "planned.py", folder / "planned"
-        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
-            cli.run(["sweep", str(config), "--dry_run", f"--results={results}"])
+        return ["-c", _READ, str(folder)]
+    if command == "plan":
+        results = f"--results={folder / 'planned'}"
+        return ["-m", "pe_lab", "sweep", str(folder / "planned.py"), "--dry_run", results]
+    return ["-m", "pe_lab", command, str(folder)]
 
 
 def measure(folder: Path, commands: Sequence[str] = COMMANDS) -> list[dict[str, Any]]:
-    """Return the CPU seconds and the peak memory of each command."""
-    context = get_context("spawn")
+    """Return the CPU seconds and the peak memory of each command.
+
+    Raises:
+      RuntimeError: a command failed.
+    """
     figures = []
     for command in commands:
-        ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_measured, args=(theirs, command, folder))
-        process.start()
-        seconds, megabytes = ours.recv()
-        process.join()
+        line = [sys.executable, *arguments(command, folder)]
+        process = subprocess.Popen(line, stdout=subprocess.DEVNULL)
+        _, wait_status, usage = os.wait4(process.pid, 0)  # the usage of this process alone
+        process.returncode = os.waitstatus_to_exitcode(wait_status)
+        if process.returncode:
+            raise RuntimeError(f"{command} ended with exit status {process.returncode}.")
+        seconds, megabytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
         figures.append({"command": command, "cpu_seconds": seconds, "peak_megabytes": megabytes})
     return figures
-
-
-def _measured(pipe: Connection, command: str, folder: Path) -> None:
-    import resource
-    import time
-
-    run_command(command, folder)
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    pipe.send((time.process_time(), usage.ru_maxrss / 1024))
 
 
 @dataclass(frozen=True)

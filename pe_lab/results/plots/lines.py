@@ -121,8 +121,8 @@ def _draw_runs(axes: "Axes", values: pd.DataFrame, x: str, y: str, style: Style)
 def _centers(values: pd.DataFrame, x: str, y: str) -> "tuple[pd.Series[float], pd.DataFrame]":
     """Return the center of the runs by x, and its interval where there are enough runs."""
     points, bands = {}, {}
-    for place, group in values.groupby(x):
-        center = statistics.center(group[y].tolist())
+    for place, numbers in values.groupby(x)[y]:
+        center = statistics.center(numbers.tolist())
         if center is None:
             continue
         points[place] = center.point

@@ -45,7 +45,8 @@ def learning_rate(data: Plotted) -> "Figure | None":
     figure, grid = drawing.grid(2 * len(tasks), columns=2, height=2.2)
     panels = itertools.product(tasks.items(), titles.items())
     for axes, ((task, of_task), (metric, title)) in zip(grid, panels, strict=True):
-        order = [name for name in names if name in set(of_task["line"])]
+        present = set(of_task["line"])
+        order = [name for name in names if name in present]
         look: dict[str, Any] = dict(order=order, labels=labels, looks=looks)
         lines(of_task, x="x", y=metric, by="line", axes=axes, **look)
         for _, of_line in of_task[of_task["is_chosen"]].groupby("line", sort=False):
