@@ -80,7 +80,7 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "suite_grid": (
         suite_grid.draw,
-        "pictures of suite_grid:copying and :repeated: a few seconds",
+        "pictures of the published tasks of suite_grid: a few seconds",
     ),
     "tour": (tour.write, f"outputs of {tour.TOUR}: two minutes"),
 }

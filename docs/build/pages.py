@@ -54,12 +54,14 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
         **suite_grid.lookups(root),
         **reproductions.lookups(root),
         "repeated": suite_grid.lookups(root, suite_grid.REPEATED),
+        "flip_flop": suite_grid.lookups(root, suite_grid.FLIP_FLOP),
     },
     "docs/encodings.md": encodings.lookups,
     "docs/findings.md": lambda root: {
         **noise.lookups(root),
         "grid": suite_grid.lookups(root),
         "repeated": suite_grid.lookups(root, suite_grid.REPEATED),
+        "flip_flop": suite_grid.lookups(root, suite_grid.FLIP_FLOP),
         "saturation": saturation.lookups(root),
     },
     "docs/guide.md": guide.lookups,
@@ -82,6 +84,11 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
         "rows": suite.page_of_study(root / suite_rows.PUBLISHED, [root / costs.COSTS])
     },
     "results/published/suite_grid_copying/README.md": suite_grid.lookups,
+    "results/published/suite_grid_flip_flop/README.md": lambda root: {
+        **suite_grid.lookups(root, suite_grid.FLIP_FLOP),
+        "copying": suite_grid.lookups(root),
+        "repeated": suite_grid.lookups(root, suite_grid.REPEATED),
+    },
     "results/published/suite_grid_repeated/README.md": lambda root: {
         **suite_grid.lookups(root, suite_grid.REPEATED),
         "copying": suite_grid.lookups(root),

@@ -16,6 +16,8 @@ from pe_lab.studies import suite_grid as config
 
 FOLDER = Path("results/published/suite_grid_copying")
 REPEATED = Path("results/published/suite_grid_repeated")
+FLIP_FLOP = Path("results/published/suite_grid_flip_flop")
+FOLDERS = (FOLDER, REPEATED, FLIP_FLOP)
 PICTURE = "each_learning_rate.png"
 FRONT_PICTURE = FOLDER / "front_page.png"
 RATE = "train.learning_rate"
@@ -58,7 +60,7 @@ def grid(folder: Path) -> Grid:
 def lookups(root: Path, folder: Path = FOLDER) -> dict[str, Any]:
     found = grid(root / folder)
     planned = config.sweep()
-    num_published = sum(len(grid(root / part).runs) for part in (FOLDER, REPEATED))
+    num_published = sum(len(grid(root / part).runs) for part in FOLDERS)
     return {
         "front_table": _table(found, intervals=False),
         "table_with_intervals": _table(found, intervals=True),
@@ -72,7 +74,7 @@ def lookups(root: Path, folder: Path = FOLDER) -> dict[str, Any]:
         "solved_above_lowest": _solved_above_lowest(found.runs),
         "num_front": str(len(FRONT)),
         "num_planned": f"{len(planned):,}",
-        "num_published": str(num_published),
+        "num_published": f"{num_published:,}",
         "num_tasks": str(len(config.TASKS)),
         "longest": str(max(config.MULTIPLES)),
         "num_rows": str(len(found.by_name)),
@@ -168,7 +170,7 @@ def draw(root: Path) -> None:
     """Draw exact match at twice the length against the rate: six encodings, and all of them."""
     grid.cache_clear()
     _draw(grid(root / FOLDER), root / FRONT_PICTURE, FRONT)
-    for folder in (FOLDER, REPEATED):
+    for folder in FOLDERS:
         found = grid(root / folder)
         _draw(found, root / folder / PICTURE, [str(name) for name in found.by_name.index])
 
