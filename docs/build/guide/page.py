@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 from flax import nnx
 
-from docs.build import encodings, initialization, published, story_gradients
+from docs.build import encodings, initialization, published, story_gradients, suite_grid
 from pe_lab.encodings.sinusoidal import Sinusoidal
 
 MEASURED = Path("docs/pictures/guide/guide.json")
@@ -21,6 +21,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "card": lambda name, number: card[name].numbers[number],
         "measured": measured,
         "gradients": story_gradients.lookups(root),
+        "flip_flop": suite_grid.lookups(root, suite_grid.FLIP_FLOP),
         "initial": initialization.Initial(root / initialization.RECORD),
         "sinusoid": _sinusoid,
         "exact_match": lambda study, *at: published.of(root, study).center(*at),
