@@ -88,6 +88,24 @@ def test_columns_that_are_names_are_a_map_for_each_value_of_each(drawn, tmp_path
     assert [t.get_text() for t in contiguous.get_yticklabels()] == words
 
 
+def test_a_map_of_every_seed_has_the_medians_at_their_rows(drawn, tmp_path):
+    table = dict(
+        rows="model.encodings", columns="task", metric=dict(name="exact_match", at=2, show="seeds")
+    )
+    entries = []
+    for index, encoding in enumerate(("rope", "alibi", "nope", "t5_bias")):
+        for task in ("copy", "sort", "reverse", "addition"):
+            for seed in (0, 1, 2):
+                value = index / 4 + seed / 100
+                run = record(f"{task}{encoding}{seed}", seed, test={8: value}, task=task)
+                entries.append((point(encoding, seed, task=task), run))
+    folder = write_study(tmp_path, *entries, analysis={"tables": [table]})
+    (axis,) = panels(drawn(folder)["table_1"])
+    names = [label.get_text() for label in axis.get_yticklabels()]
+    assert names == ["RoPE", "ALiBi", "NoPE", "T5 bias"]
+    assert axis.images[0].get_array()[:, 0].tolist() == [0.01, 0.26, 0.51, 0.76]
+
+
 @pytest.mark.slow
 def test_signs_of_a_map_are_explained(drawn, tmp_path):
     entries = [

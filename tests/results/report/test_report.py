@@ -1,5 +1,6 @@
 """The report page shows the numbers, settings and pictures of a study."""
 
+import itertools
 import json
 import re
 import subprocess
@@ -192,6 +193,20 @@ def test_a_grid_of_overrides_is_a_heat_map_and_no_line_of_the_chart(tmp_path):
     *_, heat_map = images.of(plotted.of(frame.read(folder)))
     words = "Exact match by evaluated other_digits and evaluated num_loops. Medians over seeds."
     assert heat_map.description == words
+
+
+def test_an_override_of_a_tuned_study_is_named_once(tmp_path):
+    entries = []
+    for encoding, loss in itertools.product(("rope", "alibi"), (0.5, 0.1, 0.3)):
+        run = record(f"{encoding}{loss}", test={8: 0.9}, validation={4: 1.0}, loss=loss)
+        run["rows"].append(test_override_grids.overridden(dict(label="yarn", axes={}), 8, 0.7))
+        rate = {0.5: "0.001", 0.1: "0.002", 0.3: "0.003"}[loss]
+        entries.append((point(encoding, 0, **{"train.learning_rate": rate}), run))
+    folder = write_study(tmp_path, *entries, analysis=TUNED)
+    names = [variant["name"] for variant in page_data(folder)["variants"]]
+    chosen = ["RoPE · learning rate 0.002", "ALiBi · learning rate 0.002"]
+    expected = [(name, f"{name}, evaluated with yarn") for name in chosen]
+    assert names == list(itertools.chain(*expected))
 
 
 @pytest.mark.slow
