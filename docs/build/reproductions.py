@@ -10,6 +10,7 @@ from typing import Any
 from docs.build import markdown, protocols
 from docs.build.published import STUDIES
 from pe_lab.results import formats, frame, reproduction, statistics
+from pe_lab.results.prose import listed
 from pe_lab.results.reproduction import Outcome
 from pe_lab.results.study import Study
 
@@ -36,9 +37,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "num_authors_size": str(verdicts["holds at the authors' size"]),
         "num_scaled": str(verdicts["holds, scaled"]),
         "num_unsolved": str(sum(bool(o.reason) and not o.is_solved for o in every)),
-        "papers": " and ".join(
-            dict.fromkeys(s.spec.reproduction.paper for s, _ in outcomes_of.values())
-        ),
+        "papers": listed(dict.fromkeys(s.spec.reproduction.paper for s, _ in outcomes_of.values())),
         "num_failing": str(verdicts["does not hold"]),
         "num_undecided": str(verdicts["undecided"]),
         "confidence": f"{statistics.CONFIDENCE:.0%}".replace("%", " %"),
