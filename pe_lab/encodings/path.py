@@ -30,7 +30,7 @@ from pe_lab.encodings.base import AttentionEncoding, Tokens
 from pe_lab.encodings.ops import causal_convolution, convolution_kernel
 from pe_lab.encodings.requirements import Requirements
 
-_BLOCK = 32  # tokens of one T: the fastest on CPU from 64 to 512 tokens
+_BLOCK = 32  # most tokens of one T: the fastest on CPU from 64 to 512 tokens
 _EPSILON = 1e-6  # added to the squared length of w, as in the authors' code
 
 
@@ -113,7 +113,8 @@ class PaTH(AttentionEncoding):
             convolved = causal_convolution(w, self.kernel[...], preceding)
             w = _unit(jax.nn.silu(convolved))
         num_keys = k.shape[1]
-        size = min(_BLOCK, num_keys)
+        num_blocks = math.ceil(num_keys / _BLOCK)
+        size = math.ceil(num_keys / num_blocks)  # few zeros are needed to fill the last block
         key_slots = K.slots[:, None, None, :]
         query_slots = Q.slots[:, None, :, None]
         # The query's own token is included: its matrix is the first that transforms the query.
@@ -163,6 +164,7 @@ def _unit(w: Float[Array, "b l h e"]) -> Float[Array, "b l h e"]:
     return w * jax.lax.rsqrt(squared_length + _EPSILON)
 
 
+@jax.custom_jvp
 def _inverse(square: Float[Array, "*b c c"]) -> Float[Array, "*b c c"]:
     """(I + N)^-1 of the strictly lower part N of a square matrix.
 
@@ -186,6 +188,17 @@ def _inverse(square: Float[Array, "*b c c"]) -> Float[Array, "*b c c"]:
         inverse = inverse - inverse @ corner_values @ inverse
         width = 2 * width
     return inverse
+
+
+@_inverse.defjvp
+def _inverse_derivative(
+    primals: tuple[Float[Array, "*b c c"]], tangents: tuple[Float[Array, "*b c c"]]
+) -> tuple[Float[Array, "*b c c"], Float[Array, "*b c c"]]:
+    """The inverse, and its change -T dN T: two products, instead of those of every width."""
+    inverse = _inverse(*primals)
+    (tangent,) = tangents
+    change = jnp.tril(tangent, -1)
+    return inverse, -inverse @ change @ inverse
 
 
 def _blocks(x: Shaped[Array, "..."], axis: int, size: int) -> Shaped[Array, "n ..."]:

@@ -41,7 +41,7 @@ def scored(encoding, q, k, w, beta, slots=None):
     K = dataclasses.replace(codes.tokens(range(k.shape[1])), features=(w, beta))
     Q = K if slots is None else Tokens(jnp.asarray(slots), jnp.asarray(slots))
     s = jnp.einsum("blhe,bshe->bhls", q, k) / q.shape[-1] ** 0.5
-    return np.asarray(s + encoding.content_bias(q, k, Q, K))
+    return s + encoding.content_bias(q, k, Q, K)
 
 
 def equation(q, k, w, beta):
@@ -76,6 +76,32 @@ def test_logits_are_the_product_of_matrices_whatever_the_block(seed, block, monk
     )
 
 
+@pytest.mark.parametrize("block", [2, 4, 32])
+def test_gradients_are_those_of_the_product_of_matrices(block, monkeypatch):
+    """The inverse has a derivative of its own; that of the matrices is the compiler's."""
+    monkeypatch.setattr(path, "_BLOCK", block)
+    drawing = [jnp.asarray(a, jnp.float32) for a in drawn(8, 1, 7, 1, 4)]
+    gradient = jax.random.normal(jax.random.key(0), (7, 7))  # of the logits
+
+    def loss_of_encoding(*drawing):
+        logits = scored(build(1, 4), *drawing)[0, 0]
+        return (jnp.tril(logits) * gradient).sum()
+
+    def loss_of_matrices(q, k, w, beta):
+        loss = 0.0
+        for i in range(7):
+            query = q[0, i, 0]
+            for j in range(i, -1, -1):
+                loss = loss + gradient[i, j] * (query @ k[0, j, 0]) / 2
+                query = query - beta[0, j, 0] * (query @ w[0, j, 0]) * w[0, j, 0]
+        return loss
+
+    found = jax.grad(loss_of_encoding, argnums=range(4))(*drawing)
+    expected = jax.grad(loss_of_matrices, argnums=range(4))(*drawing)
+    for found_part, expected_part in zip(found, expected, strict=True):
+        np.testing.assert_allclose(found_part, expected_part, atol=2e-5)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("block", [4, 32])
 def test_queries_may_be_a_few_slots_of_a_cache(block, monkeypatch):
@@ -97,10 +123,8 @@ def test_queries_may_be_a_few_slots_of_a_cache(block, monkeypatch):
 def test_segments_in_one_row_do_not_meet(block, monkeypatch):
     monkeypatch.setattr(path, "_BLOCK", block)
     drawing = drawn(4, 1, 15, 1, 4)
-    packed, alone = (
-        scored(build(1, 4), *drawing),
-        scored(build(1, 4), *(a[:, 6:13] for a in drawing)),
-    )
+    packed = scored(build(1, 4), *drawing)
+    alone = scored(build(1, 4), *(a[:, 6:13] for a in drawing))
     np.testing.assert_allclose(packed[..., 6:13, 6:13], alone, atol=1e-5)
 
 
@@ -143,9 +167,8 @@ def test_other_parts_of_the_logits_stay():
     found = attend((encoding, alibi), q, k, v, with_features, with_features, causal)
     expected = attend((), q, k, v, t, t, causal, bias=change + alibi.bias(t, t))
     np.testing.assert_allclose(found, expected, atol=1e-5)
-    np.testing.assert_allclose(
-        np.diagonal(change[0, 0]), 0, atol=1e-6
-    )  # a token's own key is not touched
+    # A token's own key is not touched.
+    np.testing.assert_allclose(np.diagonal(change[0, 0]), 0, atol=1e-6)
 
 
 @pytest.mark.slow
