@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from docs.build import markdown
-from pe_lab.results import formats, frame, run_scores, selection, setting_tables, signs
+from pe_lab.results import formats, frame, run_scores, selection, setting_tables, signs, variance
 from pe_lab.results.prose import listed
+from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.studies import suite_grid as config
 
@@ -18,16 +19,19 @@ FOLDER = Path("results/published/suite_grid_copying")
 REPEATED = Path("results/published/suite_grid_repeated")
 FLIP_FLOP = Path("results/published/suite_grid_flip_flop")
 FOLDERS = (FOLDER, REPEATED, FLIP_FLOP)
+# Headers of the table of tasks.
+TASKS = {FOLDER: "distinct symbols", REPEATED: "symbols may repeat", FLIP_FLOP: "last written bit"}
 PICTURE = "each_learning_rate.png"
 FRONT_PICTURE = FOLDER / "front_page.png"
 RATE = "train.learning_rate"
 # Of the front page: a rotation, and five biases and distances that extend at some rates.
 FRONT = ("rope", "alibi", "t5_bias", "fire", "kerple", "shaw")
+_COLUMNS = ("best", "validation", "area")
 _HEADERS = {
     "solved": "solved",
     "runs": "extrapolate",
     "best": "at its best rate",
-    "validation": "at validation's rate",
+    "validation": "mean of solved rates",
     "area": "area",
 }
 
@@ -39,13 +43,15 @@ class Grid:
     Attributes:
       runs: one row for each run, of setting_tables.full_grid.
       by_name: of setting_tables.by_variant, by the name of the encoding and its positions.
-      regrets: of setting_tables.regrets, by rule.
+      rules: of setting_tables.compare_rules, by rule.
+      shares: of setting_tables.variance_shares.
     """
 
     study: Study
     runs: pd.DataFrame
     by_name: pd.DataFrame
-    regrets: pd.DataFrame
+    rules: pd.DataFrame
+    shares: dict[str, tuple[float, Interval]]
 
 
 @functools.cache
@@ -53,8 +59,10 @@ def grid(folder: Path) -> Grid:
     study = frame.read(folder)
     runs = setting_tables.full_grid(study)
     table = setting_tables.by_variant(study.spec, runs)
-    regrets = setting_tables.regrets(runs, RATE, setting_tables.multiple_of(study.spec))
-    return Grid(study, runs, table.set_index("name"), regrets.set_index("rule"))
+    multiple = setting_tables.multiple_of(study.spec)
+    rules = setting_tables.compare_rules(runs, RATE, multiple)
+    shares = setting_tables.variance_shares(runs, RATE, multiple)
+    return Grid(study, runs, table.set_index("name"), rules, shares)
 
 
 def lookups(root: Path, folder: Path = FOLDER) -> dict[str, Any]:
@@ -62,19 +70,22 @@ def lookups(root: Path, folder: Path = FOLDER) -> dict[str, Any]:
     planned = config.sweep()
     num_published = sum(len(grid(root / part).runs) for part in FOLDERS)
     return {
-        "front_table": _table(found, intervals=False),
-        "table_with_intervals": _table(found, intervals=True),
-        "regret_table": _regret_table(found.regrets),
+        "task_table": _task_table(root),
+        "on_all_tasks": functools.partial(_on_all_tasks, root),
+        "table_with_intervals": _table(found),
+        "rule_table": _rule_table(found.rules),
+        "share_table": _share_table(found.shares),
         "at_rate": functools.partial(_at_rate, found.runs),
         "at_rates": functools.partial(_at_rates, found.runs),
         "column": functools.partial(_column, found.by_name),
         "extrapolate": functools.partial(_extrapolate, found.by_name),
         "solved": functools.partial(_solved, found.runs),
-        "regret": functools.partial(_regret, found.regrets),
-        "solved_above_lowest": _solved_above_lowest(found.runs),
-        "num_front": str(len(FRONT)),
+        "regret": functools.partial(_of_rule, found.rules, "regret"),
+        "tau": functools.partial(_of_rule, found.rules, "tau"),
+        "share": functools.partial(_share, found.shares),
         "num_planned": f"{len(planned):,}",
         "num_published": f"{num_published:,}",
+        "num_published_tasks": str(len(FOLDERS)),
         "num_tasks": str(len(config.TASKS)),
         "longest": str(max(config.MULTIPLES)),
         "num_rows": str(len(found.by_name)),
@@ -89,40 +100,78 @@ def _is_plain(name: str) -> bool:
     return "(" not in name and " · " not in name
 
 
-def _table(found: Grid, *, intervals: bool) -> str:
-    """All rows with intervals, or those of plain encodings without."""
+def _task_table(root: Path) -> str:
+    """Plain encodings by task, at the rate of the lowest mean validation loss."""
+    by_task = [grid(root / folder) for folder in FOLDERS]
+    rows = [["encoding", *(TASKS[folder] for folder in FOLDERS)]]
+    for name in by_task[0].by_name.index:
+        if _is_plain(str(name)):
+            rows.append([f"`{name}`", *(_task_cell(found, str(name)) for found in by_task)])
+    return markdown.table(rows)
+
+
+def _task_cell(found: Grid, name: str) -> str:
+    """Mean exact match at twice the length, and the seeds that extrapolate."""
+    of_rate = _of(found.runs, name, _chosen_rate(found.runs, name))
+    scores, solved = of_rate[run_scores.at(2)], of_rate["solved"].astype(bool)
+    count = int((solved & (scores >= found.study.spec.extrapolation.threshold)).sum())
+    star = "" if solved.any() else "\\*"
+    return f"{formats.number(scores.mean())}{star} ({count}/{len(of_rate)})"
+
+
+def _chosen_rate(runs: pd.DataFrame, name: str) -> str:
+    """The rate with the lowest mean validation loss."""
+    losses = runs[runs["name"] == name].groupby(RATE, sort=False)[run_scores.LOSS].mean()
+    return str(losses.idxmin())
+
+
+def _on_all_tasks(root: Path, *names: str) -> str:
+    """Runs of some encodings that extrapolate on all tasks, of those that solve them."""
+    tables = [grid(root / folder).by_name.loc[list(names)] for folder in FOLDERS]
+    counts = pd.concat(tables)[["extrapolates", "solved"]].sum()
+    return f"{counts['extrapolates']:.0f} of {counts['solved']:.0f}"
+
+
+def _table(found: Grid) -> str:
+    """All rows with intervals."""
     chosen = selection.choose(found.study)
     rows = [["encoding", *_HEADERS.values()]]
     for name, row in found.by_name.to_dict("index").items():
-        if not intervals and not _is_plain(str(name)):
-            continue
-        counts = f"{row['extrapolates']:.0f} of {row['solved']:.0f}"
-        if row["solved"] == 0:
-            counts = formats.DASH
-        elif intervals:
-            counts += f" [{row['reliably_low']:.2f}, {row['reliably_high']:.2f}]"
-        cells = [_solved(found.runs, str(name)), counts]
-        for column in ("best", "validation", "area"):
-            cell = setting_tables.cell(row, column)
-            cells.append(cell.text if intervals else formats.number(row[column]))
-        of_name = signs.of_name(chosen, str(name))
-        rows.append([" ".join([f"`{name}`", *of_name]), *cells])
+        counts = formats.DASH
+        if row["solved"]:
+            interval = f"[{row['reliably_low']:.2f}, {row['reliably_high']:.2f}]"
+            counts = f"{row['extrapolates']:.0f} of {row['solved']:.0f} {interval}"
+        numbers = [setting_tables.cell(row, column).text for column in _COLUMNS]
+        label = " ".join([f"`{name}`", *signs.of_name(chosen, str(name))])
+        rows.append([label, _solved(found.runs, str(name)), counts, *numbers])
     return markdown.table(rows)
 
 
-def _regret_table(regrets: pd.DataFrame) -> str:
-    rows = [["rule", "regret"]]
-    for rule in regrets.index:
-        if " - " not in str(rule):
-            rows.append([str(rule), _regret(regrets, str(rule))])
+def _rule_table(rules: pd.DataFrame) -> str:
+    first, random = rules.index[0], setting_tables.RANDOM
+    rows = [["rule", "regret", f"more than {first}", f"more than {random}", "τ"]]
+    for name, row in rules.to_dict("index").items():
+        cells = setting_tables.rule_cells(row)
+        rows.append([str(name), *(cell.text for cell in cells.values())])
     return markdown.table(rows)
 
 
-def _regret(regrets: pd.DataFrame, rule: str) -> str:
-    """Mean regret of a rule, with its interval."""
-    ends = ("regret", "low", "high")
-    regret, low, high = (formats.number(regrets.loc[rule, end], exact=False) for end in ends)
-    return f"{regret} [{low}, {high}]"
+def _of_rule(rules: pd.DataFrame, column: str, rule: str) -> str:
+    """A number of a rule with its interval: regret or tau."""
+    return setting_tables.rule_cells(rules.loc[rule].to_dict())[column].text
+
+
+def _share_table(shares: dict[str, tuple[float, Interval]]) -> str:
+    rows = [["factor", "share"]]
+    for factor in shares:
+        rows.append([factor.replace(variance.JOIN, " × "), _share(shares, factor)])
+    return markdown.table(rows)
+
+
+def _share(shares: dict[str, tuple[float, Interval]], factor: str) -> str:
+    """The share of a factor in the variance, with its interval."""
+    share, interval = shares[factor]
+    return formats.number(share) + formats.bracket(interval)
 
 
 def _of(runs: pd.DataFrame, name: str, rate: str) -> pd.DataFrame:
@@ -160,12 +209,6 @@ def _solved(runs: pd.DataFrame, name: str, rate: str | None = None) -> str:
     return f"{int(solved.sum())} of {len(solved)}"
 
 
-def _solved_above_lowest(runs: pd.DataFrame) -> str:
-    """Runs above the lowest rate that solve the training lengths, of the front page's encodings."""
-    above = runs[(runs[RATE] != runs[RATE].iloc[0]) & runs["name"].isin(FRONT)]
-    return f"{int(above['solved'].sum())} of {len(above)}"
-
-
 def draw(root: Path) -> None:
     """Draw exact match at twice the length against the rate: six encodings, and all of them."""
     grid.cache_clear()
@@ -180,14 +223,13 @@ def _draw(found: Grid, file: Path, names: Sequence[str]) -> None:
     from pe_lab.results.plots import drawing
     from pe_lab.results.plots.setting_dots import setting_dots
 
-    losses = found.runs.groupby(["name", RATE], sort=False)[run_scores.LOSS].mean()
     rates = list(found.runs[RATE].unique())
     complete = [name for name in names if name in found.by_name.index]
     with drawing.settings():
         figure, panels = drawing.grid(len(complete), columns=3, height=1.55, sharex=True)
         for axes, name in zip(panels, complete, strict=True):
             runs = found.runs[found.runs["name"] == name]
-            chosen = losses[name].idxmin()
+            chosen = _chosen_rate(found.runs, name)
             setting_dots(runs, x=RATE, y="2x", order=rates, chosen=chosen, axes=axes)
             axes.set_title(name)
         figure.supxlabel("learning rate", fontsize="medium")

@@ -25,6 +25,7 @@ _LATEX = str.maketrans(
         "≥": r"$\geq$",
         "≤": r"$\leq$",
         "×": r"$\times$",
+        "τ": r"$\tau$",
         "±": r"$\pm$",
         "−": r"$-$",
         "·": r"$\cdot$",

@@ -3,7 +3,7 @@
     scores = run_scores.of(frame.read(folder).numbers)
     runs = Runs.of(scores, rows=["model.encodings", "task"], setting="train.learning_rate",
                    columns=["solved", "validation loss", "1.25x", "2x"])
-    regrets(runs, [lowest("validation loss"), highest("1.25x")], "2x")
+    scores(runs, lowest("validation loss"), "2x")
 
 A rule sees one half of the seeds, and its choice is scored on the other half, for every division
 of the seeds into halves (cross-fitting). Scoring a choice on the runs that it was made from would
@@ -144,6 +144,18 @@ def middle_solved() -> SettingRule:
     return SettingRule("middle solved setting", ("solved",), choose)
 
 
+def always(setting: object) -> SettingRule:
+    """Return the rule of one setting for all variants."""
+
+    def choose(runs: Runs, weights: Weights) -> Shares:
+        shape = (len(runs.variants), len(runs.settings), weights.shape[1])
+        shares = np.zeros(shape)
+        shares[:, runs.settings.index(setting)] = 1
+        return shares
+
+    return SettingRule(f"always {setting}", (), choose)
+
+
 def solved_then(rule: SettingRule) -> SettingRule:
     """Return a rule for which all settings that solve the task are equally good.
 
@@ -166,10 +178,10 @@ def scores(runs: Runs, rule: SettingRule, score: str) -> Float[np.ndarray, "v"]:
     Args:
       score: the number that counts, such as "2x".
     """
-    return scores_of_draws(runs, rule, score, _each_once(runs))[:, 0]
+    return scores_of_draws(runs, rule, score, each_once(runs))[:, 0]
 
 
-def _each_once(runs: Runs) -> Weights:
+def each_once(runs: Runs) -> Weights:
     """Return a single draw, in which each seed counts once."""
     return np.ones((len(runs.seeds), 1))
 
@@ -209,33 +221,6 @@ def interval(
         return scores_of_draws(runs, rule, score, draws)
 
     return bootstrap(of, len(runs.seeds))
-
-
-def regrets(runs: Runs, rules: Sequence[SettingRule], score: str) -> pd.DataFrame:
-    """Return the mean regret of each rule over the variants, with its interval.
-
-    Regret is the score of the best setting minus the score of the rule's choice. The best setting
-    is chosen by the score itself, on the same half of the seeds, and scored on the same other half.
-
-    Returns:
-      One row for each rule: rule, regret, low, high; and one for each difference from the first
-      rule, named "B - A".
-    """
-    best = highest(score)
-
-    def of(draws: Weights) -> Float[np.ndarray, "r d"]:
-        # All rules see the same draws, so the intervals of differences are paired.
-        reference = scores_of_draws(runs, best, score, draws).mean(axis=0)
-        of_rules = [
-            reference - scores_of_draws(runs, rule, score, draws).mean(axis=0) for rule in rules
-        ]
-        return np.array([*of_rules, *(other - of_rules[0] for other in of_rules[1:])])
-
-    names = [rule.name for rule in rules]
-    names += [f"{name} - {names[0]}" for name in names[1:]]
-    low, high = bootstrap(of, len(runs.seeds))
-    regret = of(_each_once(runs))[:, 0]
-    return pd.DataFrame({"rule": names, "regret": regret, "low": low, "high": high})
 
 
 def bootstrap(

@@ -2,25 +2,29 @@
 
 A ranking at one value, whichever rule chose it, may be a ranking of values (setting_rules.py).
 These tables show what a variant does at most values, at its best one, and at the one that
-validation chooses, and what each rule of choice loses.
+validation chooses; what each rule of choice loses, and whether it ranks variants as the best value
+does; and how much of the variance is due to the variant, the value and the seed.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from pe_lab.results import run_scores, setting_rules
+from pe_lab.results import rule_comparison, run_scores, setting_rules, variance
 from pe_lab.results.formats import DASH, Cell, Table, bracket, difference, number
 from pe_lab.results.run_scores import IN_DISTRIBUTION, LOSS
 from pe_lab.results.setting_rules import Runs, SettingRule
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
+from pe_lab.results.summary import groups
 from pe_lab.runs.analysis_spec import AnalysisSpec
 
 FEWEST_SEEDS = 4  # two halves of two seeds
 FEWEST_SETTINGS = 3
 _COLUMNS = ("reliably", "best", "validation", "area")
+RANDOM = setting_rules.random_solved().name
 
 
 def full_grid(study: Study) -> pd.DataFrame:
@@ -52,7 +56,7 @@ def full_grid(study: Study) -> pd.DataFrame:
 
 
 def tables(study: Study) -> list[Table]:
-    """Return both tables; none if no variant has every seed at every setting.
+    """Return all three tables; none if no variant has every seed at every setting.
 
     Args:
       study: before `selection.choose`.
@@ -62,7 +66,10 @@ def tables(study: Study) -> list[Table]:
     if runs.empty or multiple is None or run_scores.at(multiple) not in runs:
         return []
     (setting,) = study.spec.tuned
-    return [by_setting(study.spec, runs), _rules(runs, setting, multiple)]
+    found = [by_setting(study.spec, runs), _rules(runs, setting, multiple)]
+    if runs["name"].nunique() > 1:  # one variant has no variance between variants
+        found.append(_shares(runs, setting, multiple))
+    return found
 
 
 def by_variant(spec: AnalysisSpec, runs: pd.DataFrame) -> pd.DataFrame:
@@ -125,12 +132,16 @@ def cell(row: Mapping[str, Any], column: str) -> Cell:
     value, low, high = (row[column + end] for end in ("", "_low", "_high"))
     if pd.isna(value):
         return Cell(DASH)
-    interval = Interval(low, high, "percentile")
+    # Kendall's tau is not defined in draws in which all variants have the same score.
+    interval = None if pd.isna(low) else Interval(low, high, "percentile")
     return Cell(f"{number(value)}{bracket(interval)}", value, interval)
 
 
-def rules(runs: pd.DataFrame) -> list[SettingRule]:
-    """Return the rules that the test lengths between 1 and the scored one allow."""
+def rules(runs: pd.DataFrame, setting: str) -> list[SettingRule]:
+    """Return the rules that the test lengths between 1 and the scored one allow.
+
+    The last ones are no choices: every variant has the same setting.
+    """
     lowest_loss = setting_rules.lowest(LOSS, name="lowest mean loss")
     chosen_by_score = [
         lowest_loss,
@@ -142,39 +153,103 @@ def rules(runs: pd.DataFrame) -> list[SettingRule]:
         if run_scores.at(multiple) in runs:
             name = f"highest exact match at {multiple:g}×"
             chosen_by_score.append(setting_rules.highest(run_scores.at(multiple), name=name))
-    return [*chosen_by_score, setting_rules.middle_solved(), setting_rules.random_solved()]
+    values = [key[0] for key in groups(runs, [setting])]
+    same = [setting_rules.always(value) for value in values]
+    return [*chosen_by_score, setting_rules.middle_solved(), setting_rules.random_solved(), *same]
 
 
-def regrets(runs: pd.DataFrame, setting: str, multiple: float) -> pd.DataFrame:
-    """Return the regret of each rule over all variants, and its difference from the first rule."""
-    chosen_by = rules(runs)
+def compare_rules(runs: pd.DataFrame, setting: str, multiple: float) -> pd.DataFrame:
+    """Return what each rule loses over all variants, and whether its ranking is that of the best.
+
+    Returns:
+      One row for each rule, the index, with the columns
+      regret, low, high: of rule_comparison.regrets.
+      more, more_low, more_high: the difference from the first rule.
+      over_random, over_random_low, over_random_high: the difference from a random solved setting.
+      tau, tau_low, tau_high: of rule_comparison.agreement.
+    """
+    chosen_by = rules(runs, setting)
     score = run_scores.at(multiple)
     columns = {score} | {number for rule in chosen_by for number in rule.reads}
     grid = Runs.of(runs, rows=["name"], setting=setting, columns=sorted(columns))
-    return setting_rules.regrets(grid, chosen_by, score)
+    first = chosen_by[0].name
+    regrets = rule_comparison.regrets(grid, chosen_by, score, [first, RANDOM]).set_index("rule")
+    agreement = rule_comparison.agreement(grid, chosen_by, score).set_index("rule")
+    names = [rule.name for rule in chosen_by]
+    table = regrets.loc[names]
+    for column, reference in (("more", first), ("over_random", RANDOM)):
+        differences = regrets.reindex([f"{name} - {reference}" for name in names])
+        for end, column_of_end in (("", "regret"), ("_low", "low"), ("_high", "high")):
+            table[column + end] = differences[column_of_end].to_numpy()
+    ends = {"low": "tau_low", "high": "tau_high"}
+    return table.join(agreement.rename(columns=ends))
+
+
+def rule_cells(row: Mapping[str, Any]) -> dict[str, Cell]:
+    """Return the cells of a rule, by column of `compare_rules`: regret, more, over_random and tau.
+
+    Args:
+      row: of `compare_rules`.
+    """
+    interval = Interval(row["low"], row["high"], "percentile")
+    regret = number(row["regret"], exact=False) + bracket(interval, exact=False)
+    cells = {"regret": Cell(regret, row["regret"], interval)}
+    for column in ("more", "over_random"):
+        interval = Interval(row[f"{column}_low"], row[f"{column}_high"], "percentile")
+        is_missing = pd.isna(row[column])  # the reference itself
+        cells[column] = Cell(DASH if is_missing else difference(row[column], interval))
+    return cells | {"tau": cell(row, "tau")}
 
 
 def _rules(runs: pd.DataFrame, setting: str, multiple: float) -> Table:
-    table = regrets(runs, setting, multiple).to_dict("records")
+    table = compare_rules(runs, setting, multiple)
     label = _words(setting)
-    num_rules = (len(table) + 1) // 2
-    first = table[0]["rule"]
     rows = []
-    for row, minus in zip(table[:num_rules], [None, *table[num_rules:]], strict=True):
-        interval = Interval(row["low"], row["high"], "percentile")
-        regret = number(row["regret"], exact=False) + bracket(interval, exact=False)
-        more = DASH
-        if minus:
-            interval = Interval(minus["low"], minus["high"], "percentile")
-            more = difference(minus["regret"], interval)
-        rows.append((Cell(row["rule"]), Cell(regret, row["regret"]), Cell(more)))
+    for name, row in table.to_dict("index").items():
+        cells = rule_cells(row)
+        rows.append((Cell(str(name)), cells["regret"], cells["more"], cells["tau"]))
     caption = (
         f"*regret*: exact match at {multiple:g}× of the best {label} minus that of the chosen "
         f"one, mean over {runs['name'].nunique()} variants; both are chosen on half of the seeds "
-        "and scored on the other half."
+        "and scored on the other half. *always*: the same for all variants. *τ*: Kendall's rank "
+        f"correlation of the variants' exact match with that at the best {label}, where numbers "
+        "with the same two digits are ties."
     )
-    header = ("rule", "regret", f"more than {first}")
+    header = ("rule", "regret", f"more than {table.index[0]}", "τ")
     return Table(f"What rules of choice lose: {label}", caption, header, tuple(rows))
+
+
+def variance_shares(
+    runs: pd.DataFrame, setting: str, multiple: float
+) -> dict[str, tuple[float, Interval]]:
+    """Return the share of each factor and interaction in the variance, with its interval.
+
+    Args:
+      runs: of `full_grid`, of two variants or more. All count, whether they solve the training
+        lengths or not; the score of a diverged run is 0.
+    """
+    score = run_scores.at(multiple)
+    grid = Runs.of(runs, rows=["name"], setting=setting, columns=[score])
+    values = np.nan_to_num(grid.numbers[score], nan=0.0)
+    factors = ("variant", _words(setting), "seed")
+    shares = variance.shares(values, factors)
+    intervals = variance.share_intervals(values, factors, "seed")
+    return {name: (share, intervals[name]) for name, share in shares.items()}
+
+
+def _shares(runs: pd.DataFrame, setting: str, multiple: float) -> Table:
+    rows = []
+    for name, (share, interval) in variance_shares(runs, setting, multiple).items():
+        text = number(share) + bracket(interval)
+        rows.append((Cell(name.replace(variance.JOIN, " × ")), Cell(text, share, interval)))
+    label = _words(setting)
+    caption = (
+        f"Shares of the variance of exact match at {multiple:g}× over all runs, by an analysis of "
+        "variance. A product is an interaction; that of all factors includes rounding. "
+        f"Runs that do not solve the training lengths at a {label} count too."
+    )
+    notes = ("Intervals leave out one seed at a time (jackknife).",)
+    return Table("What runs vary with", caption, ("factor", "share"), tuple(rows), notes)
 
 
 def _words(setting: str) -> str:

@@ -49,7 +49,8 @@ class Interval:
 
     low: float
     high: float
-    kind: str  # wilson, order statistics, t, BCa, percentile, constant, Kaplan–Meier
+    # wilson, order statistics, t, BCa, percentile, jackknife, constant, Kaplan–Meier
+    kind: str
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Shares of variance: how much of the spread of a number comes from each factor.
 
     components(values, ("encoding", "rate", "seed"))["encoding x rate"]
+    share_intervals(values, ("encoding", "rate", "seed"), "seed")["encoding x rate"]
 
 The model is a random-effects analysis of variance of a full grid with one number in each cell. The
 component of a set of factors is the variance of its effect, by_set from the expected mean squares
@@ -14,6 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
+
+from pe_lab.results import statistics
+from pe_lab.results.statistics import Interval
 
 JOIN = " x "  # between the factors of an interaction
 
@@ -52,6 +56,32 @@ def shares(values: Float[np.ndarray, "*n"], factors: Sequence[str]) -> dict[str,
     positive = {name: max(0.0, c) for name, c in components(values, factors).items()}
     total = sum(positive.values())
     return {name: c / total if total else float("nan") for name, c in positive.items()}
+
+
+def share_intervals(
+    values: Float[np.ndarray, "*n"], factors: Sequence[str], drawn: str
+) -> dict[str, Interval]:
+    """Return the jackknife interval of every share, from 0 to 1 at most.
+
+    A bootstrap would draw a level twice, which makes the components without repetition too small.
+
+    Args:
+      drawn: the factor whose levels are a sample, such as "seed", with at least three levels. The
+        levels of the others are those of interest.
+    """
+    from scipy import stats  # slow to import
+
+    axis = list(factors).index(drawn)
+    num_levels = values.shape[axis]
+    without_one = [shares(np.delete(values, level, axis), factors) for level in range(num_levels)]
+    quantile = stats.t.ppf((1 + statistics.CONFIDENCE) / 2, num_levels - 1)
+    intervals = {}
+    for name, share in shares(values, factors).items():
+        estimates = np.array([of_level[name] for of_level in without_one])
+        half = quantile * (num_levels - 1) ** 0.5 * estimates.std()
+        low, high = max(0.0, share - half), min(1.0, share + half)
+        intervals[name] = Interval(float(low), float(high), "jackknife")
+    return intervals
 
 
 def _mean_square(values: Float[np.ndarray, "*n"], part: tuple[int, ...]) -> float:

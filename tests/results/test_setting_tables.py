@@ -6,6 +6,7 @@ from pe_lab.results import frame, setting_tables, tables
 from pe_lab.runs import record_rows
 from tests.results.fake_study import point, record, texts, write_study
 
+RULES = "What rules of choice lose: learning rate"
 RATES = ("0.001", "0.01", "0.1")
 # Exact match at twice the training length by rate, for every seed, and the validation loss.
 AT_TWICE = {"shaw": (0.95, 1.0, 1.0), "alibi": (0.0, 0.2, 0.95), "rope": (0.0, 0.0, 0.0)}
@@ -31,7 +32,7 @@ def study(folder, *, seeds=4, without=(), tuned=("train.learning_rate",)):
 
 
 def test_a_variant_has_its_share_its_best_rate_and_that_of_validation(tmp_path):
-    by_rate, rules = setting_tables.tables(study(tmp_path))
+    by_rate, rules, shares = setting_tables.tables(study(tmp_path))
     assert by_rate.title == "At most, best and chosen learning rate"
     found = texts(by_rate)
     assert [each[0] for each in found.values()] == ["12/12", "4/12", "0/12"]
@@ -43,11 +44,19 @@ def test_a_variant_has_its_share_its_best_rate_and_that_of_validation(tmp_path):
     # Half of the way from 1x to 2x: (1 + 0.95) / 2 of ALiBi.
     assert found["alibi"][4].partition(" ")[0] == "0.97"
     # The lowest loss chooses 0.01, where ALiBi has 0.2; Shaw loses nothing there, and neither RoPE.
-    assert texts(rules)["lowest mean loss"][0].partition(" ")[0] == f"{(0.95 - 0.2) / 3:.2f}"
+    lost = f"{(0.95 - 0.2) / 3:.2f}"
+    assert texts(rules)["lowest mean loss"][0].partition(" ")[0] == lost
+    assert texts(rules)["always 0.01"][0].partition(" ")[0] == lost
+    # ALiBi is between the two others at 0.01 as at the best rates; at 0.001 it is RoPE's equal.
+    assert texts(rules)["always 0.01"][2] == "1.00 [1.00, 1.00]"
+    assert texts(rules)["always 0.001"][2] == "0.82 [0.82, 0.82]"  # 2 / sqrt(3 · 2)
+    # All seeds are equal, so only the variant and the rate count.
+    assert texts(shares)["seed"] == ["0.00 [0.00, 0.00]"]
+    assert texts(shares)["variant × learning rate × seed"] == ["0.00 [0.00, 0.00]"]
 
 
 def test_a_variant_that_lacks_a_run_is_left_out(tmp_path):
-    by_rate, _ = setting_tables.tables(study(tmp_path, without={("alibi", "0.01", 2)}))
+    by_rate, *_ = setting_tables.tables(study(tmp_path, without={("alibi", "0.01", 2)}))
     assert list(texts(by_rate)) == ["shaw", "rope"]
 
 
@@ -56,7 +65,14 @@ def test_there_are_no_tables_without_enough_seeds_or_a_tuned_axis(tmp_path, more
     assert setting_tables.tables(study(tmp_path, **more)) == []
 
 
-def test_the_page_of_a_study_has_both_tables(tmp_path):
+def test_one_variant_has_no_shares_of_variance(tmp_path):
+    only_shaw = {(name, rate, 0) for name in ("alibi", "rope") for rate in RATES}
+    titles = [table.title for table in setting_tables.tables(study(tmp_path, without=only_shaw))]
+    assert titles == ["At most, best and chosen learning rate", RULES]
+
+
+def test_the_page_of_a_study_has_all_tables(tmp_path):
     page = tables.markdown(study(tmp_path))
     assert "## At most, best and chosen learning rate" in page
-    assert "## What rules of choice lose: learning rate" in page
+    assert f"## {RULES}" in page
+    assert "## What runs vary with" in page

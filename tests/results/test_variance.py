@@ -42,6 +42,36 @@ def test_components_are_right_on_average():
     assert sums == pytest.approx(truth, abs=0.05)
 
 
+def test_intervals_hold_the_share_of_many_seeds():
+    """Six seeds of four encodings at three rates, whose effects stay the same in all studies."""
+    generator = np.random.default_rng(1)
+    factors = ("encoding", "rate", "seed")
+    effects = generator.normal(size=(4, 3, 1))
+
+    def study(num_seeds):
+        seeds = generator.normal(scale=0.3, size=(1, 1, num_seeds))
+        rounding = generator.normal(scale=0.5, size=(4, 3, num_seeds))
+        return effects + seeds + rounding
+
+    truth = variance.shares(study(20_000), factors)
+    studies = 300
+    held = dict.fromkeys(("encoding", "encoding x rate", "encoding x rate x seed"), 0)
+    for _ in range(studies):
+        intervals = variance.share_intervals(study(6), factors, "seed")
+        for name in held:
+            held[name] += intervals[name].low <= truth[name] <= intervals[name].high
+    assert min(held.values()) > 0.9 * studies
+    assert min(held.values()) < studies  # intervals are not so wide that they hold everything
+
+
+def test_intervals_of_equal_seeds_have_no_width():
+    values = np.repeat(np.array([[0.0, 4.0], [2.0, 7.0]])[:, :, None], 4, axis=2)
+    factors = ("row", "column", "seed")
+    share = variance.shares(values, factors)["column"]
+    interval = variance.share_intervals(values, factors, "seed")["column"]
+    assert (interval.low, interval.high) == pytest.approx((share, share))
+
+
 def test_shares_of_a_constant_are_not_a_number():
     assert np.isnan(variance.shares(np.ones((3, 2)), ("a", "b"))["a"])
 

@@ -21,6 +21,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "card": lambda name, number: card[name].numbers[number],
         "measured": measured,
         "gradients": story_gradients.lookups(root),
+        "copying": suite_grid.lookups(root),
         "flip_flop": suite_grid.lookups(root, suite_grid.FLIP_FLOP),
         "initial": initialization.Initial(root / initialization.RECORD),
         "sinusoid": _sinusoid,
