@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from docs.build import markdown
-from pe_lab.results import formats, frame, run_scores, selection, setting_tables, signs, variance
+from pe_lab.results import formats, frame, run_scores, selection, setting_tables, signs
 from pe_lab.results.prose import listed
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
@@ -73,15 +73,13 @@ def lookups(root: Path, folder: Path = FOLDER) -> dict[str, Any]:
         "task_table": _task_table(root),
         "on_all_tasks": functools.partial(_on_all_tasks, root),
         "table_with_intervals": _table(found),
-        "rule_table": _rule_table(found.rules),
-        "share_table": _share_table(found.shares),
         "at_rate": functools.partial(_at_rate, found.runs),
         "at_rates": functools.partial(_at_rates, found.runs),
         "column": functools.partial(_column, found.by_name),
         "extrapolate": functools.partial(_extrapolate, found.by_name),
         "solved": functools.partial(_solved, found.runs),
-        "regret": functools.partial(_of_rule, found.rules, "regret"),
-        "tau": functools.partial(_of_rule, found.rules, "tau"),
+        "regret": functools.partial(_of_rule, found.rules, column="regret"),
+        "tau": functools.partial(_of_rule, found.rules, column="tau"),
         "share": functools.partial(_share, found.shares),
         "num_planned": f"{len(planned):,}",
         "num_published": f"{num_published:,}",
@@ -147,25 +145,9 @@ def _table(found: Grid) -> str:
     return markdown.table(rows)
 
 
-def _rule_table(rules: pd.DataFrame) -> str:
-    first, random = rules.index[0], setting_tables.RANDOM
-    rows = [["rule", "regret", f"more than {first}", f"more than {random}", "τ"]]
-    for name, row in rules.to_dict("index").items():
-        cells = setting_tables.rule_cells(row)
-        rows.append([str(name), *(cell.text for cell in cells.values())])
-    return markdown.table(rows)
-
-
-def _of_rule(rules: pd.DataFrame, column: str, rule: str) -> str:
+def _of_rule(rules: pd.DataFrame, rule: str, *, column: str) -> str:
     """A number of a rule with its interval: regret or tau."""
-    return setting_tables.rule_cells(rules.loc[rule].to_dict())[column].text
-
-
-def _share_table(shares: dict[str, tuple[float, Interval]]) -> str:
-    rows = [["factor", "share"]]
-    for factor in shares:
-        rows.append([factor.replace(variance.JOIN, " × "), _share(shares, factor)])
-    return markdown.table(rows)
+    return setting_tables.rule_cell(rules, rule, column).text
 
 
 def _share(shares: dict[str, tuple[float, Interval]], factor: str) -> str:

@@ -33,34 +33,37 @@ def regrets(
       references: names of rules that the others are compared with.
 
     Returns:
-      One row for each rule: rule, regret, low, high; and for each reference A one for each
-      difference of another rule B from it, named "B - A".
+      One row for each rule, the index. Columns: regret, and "more than A" for each reference A, the
+      difference from its regret; each with …_low and …_high.
     """
     names = [rule.name for rule in rules]
-    pairs = [(b, a) for a in references for b in names if b != a]
 
-    def of(draws: Weights) -> Float[np.ndarray, "r d"]:
+    def of(draws: Weights) -> Float[np.ndarray, "k d"]:
         def mean_score(rule: SettingRule) -> Float[np.ndarray, "d"]:
             return setting_rules.scores_of_draws(runs, rule, score, draws).mean(axis=0)
 
         best = mean_score(setting_rules.highest(score))
-        by_name = {rule.name: best - mean_score(rule) for rule in rules}
-        differences = [by_name[b] - by_name[a] for b, a in pairs]
-        return np.array([*by_name.values(), *differences])
+        regret = best - np.array([mean_score(rule) for rule in rules])
+        differences = [regret - regret[names.index(name)] for name in references]
+        return np.concatenate([regret, *differences])
 
-    rows = [*names, *(f"{b} - {a}" for b, a in pairs)]
+    columns = ["regret", *(f"more than {name}" for name in references)]
+    point = of(setting_rules.each_once(runs))[:, 0]
     low, high = setting_rules.bootstrap(of, len(runs.seeds))
-    regret = of(setting_rules.each_once(runs))[:, 0]
-    return pd.DataFrame({"rule": rows, "regret": regret, "low": low, "high": high})
+    table = pd.DataFrame(index=pd.Index(names, name="rule"))
+    for end, values in (("", point), ("_low", low), ("_high", high)):
+        for column, of_column in zip(columns, np.split(values, len(columns)), strict=True):
+            table[column + end] = of_column
+    return table
 
 
 def agreement(runs: Runs, rules: Sequence[SettingRule], score: str) -> pd.DataFrame:
     """Return how far the ranking that each rule gives agrees with that of the best settings.
 
     Returns:
-      One row for each rule: rule, and Kendall's tau of the scores of all variants, with low and
-      high. NaN if a rule gives all variants the same score. With more than MOST_VARIANTS, low and
-      high are NaN.
+      One row for each rule, the index. Columns: Kendall's tau of the scores of all variants, with
+      tau_low and tau_high. NaN if a rule gives all variants the same score. With more than
+      MOST_VARIANTS, the ends of the interval are NaN.
     """
 
     def of(draws: Weights) -> Float[np.ndarray, "r d"]:
@@ -74,8 +77,8 @@ def agreement(runs: Runs, rules: Sequence[SettingRule], score: str) -> pd.DataFr
     low = high = np.full(len(rules), np.nan)
     if len(runs.variants) <= MOST_VARIANTS:
         low, high = setting_rules.bootstrap(of, len(runs.seeds))
-    names = [rule.name for rule in rules]
-    return pd.DataFrame({"rule": names, "tau": tau, "low": low, "high": high})
+    names = pd.Index([rule.name for rule in rules], name="rule")
+    return pd.DataFrame({"tau": tau, "tau_low": low, "tau_high": high}, index=names)
 
 
 def kendall(a: Float[np.ndarray, "v d"], b: Float[np.ndarray, "v d"]) -> Float[np.ndarray, "d"]:

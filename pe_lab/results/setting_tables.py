@@ -24,7 +24,6 @@ from pe_lab.runs.analysis_spec import AnalysisSpec
 FEWEST_SEEDS = 4  # two halves of two seeds
 FEWEST_SETTINGS = 3
 _COLUMNS = ("reliably", "best", "validation", "area")
-RANDOM = setting_rules.random_solved().name
 
 
 def full_grid(study: Study) -> pd.DataFrame:
@@ -162,52 +161,42 @@ def compare_rules(runs: pd.DataFrame, setting: str, multiple: float) -> pd.DataF
     """Return what each rule loses over all variants, and whether its ranking is that of the best.
 
     Returns:
-      One row for each rule, the index, with the columns
-      regret, low, high: of rule_comparison.regrets.
-      more, more_low, more_high: the difference from the first rule.
-      over_random, over_random_low, over_random_high: the difference from a random solved setting.
-      tau, tau_low, tau_high: of rule_comparison.agreement.
+      The columns of rule_comparison.regrets, with the first rule and a random solved setting as
+      references, and those of rule_comparison.agreement.
     """
     chosen_by = rules(runs, setting)
     score = run_scores.at(multiple)
     columns = {score} | {number for rule in chosen_by for number in rule.reads}
     grid = Runs.of(runs, rows=["name"], setting=setting, columns=sorted(columns))
-    first = chosen_by[0].name
-    regrets = rule_comparison.regrets(grid, chosen_by, score, [first, RANDOM]).set_index("rule")
-    agreement = rule_comparison.agreement(grid, chosen_by, score).set_index("rule")
-    names = [rule.name for rule in chosen_by]
-    table = regrets.loc[names]
-    for column, reference in (("more", first), ("over_random", RANDOM)):
-        differences = regrets.reindex([f"{name} - {reference}" for name in names])
-        for end, column_of_end in (("", "regret"), ("_low", "low"), ("_high", "high")):
-            table[column + end] = differences[column_of_end].to_numpy()
-    ends = {"low": "tau_low", "high": "tau_high"}
-    return table.join(agreement.rename(columns=ends))
+    references = [chosen_by[0].name, setting_rules.random_solved().name]
+    regrets = rule_comparison.regrets(grid, chosen_by, score, references)
+    return regrets.join(rule_comparison.agreement(grid, chosen_by, score))
 
 
-def rule_cells(row: Mapping[str, Any]) -> dict[str, Cell]:
-    """Return the cells of a rule, by column of `compare_rules`: regret, more, over_random and tau.
+def rule_cell(table: pd.DataFrame, rule: str, column: str) -> Cell:
+    """Return a number of a rule with its interval.
 
     Args:
-      row: of `compare_rules`.
+      table: of `compare_rules`.
     """
-    interval = Interval(row["low"], row["high"], "percentile")
-    regret = number(row["regret"], exact=False) + bracket(interval, exact=False)
-    cells = {"regret": Cell(regret, row["regret"], interval)}
-    for column in ("more", "over_random"):
-        interval = Interval(row[f"{column}_low"], row[f"{column}_high"], "percentile")
-        is_missing = pd.isna(row[column])  # the reference itself
-        cells[column] = Cell(DASH if is_missing else difference(row[column], interval))
-    return cells | {"tau": cell(row, "tau")}
+    if column == "tau":
+        return cell(table.loc[rule].to_dict(), column)
+    if column == f"more than {rule}":
+        return Cell(DASH)
+    value, low, high = (table.loc[rule, column + end] for end in ("", "_low", "_high"))
+    interval = Interval(low, high, "percentile")
+    if column == "regret":
+        return Cell(number(value, exact=False) + bracket(interval, exact=False), value, interval)
+    return Cell(difference(value, interval), value, interval)
 
 
 def _rules(runs: pd.DataFrame, setting: str, multiple: float) -> Table:
     table = compare_rules(runs, setting, multiple)
     label = _words(setting)
+    columns = [name for name in table if not name.endswith(("_low", "_high"))]
     rows = []
-    for name, row in table.to_dict("index").items():
-        cells = rule_cells(row)
-        rows.append((Cell(str(name)), cells["regret"], cells["more"], cells["tau"]))
+    for name in table.index:
+        rows.append((Cell(name), *(rule_cell(table, name, column) for column in columns)))
     caption = (
         f"*regret*: exact match at {multiple:g}× of the best {label} minus that of the chosen "
         f"one, mean over {runs['name'].nunique()} variants; both are chosen on half of the seeds "
@@ -215,7 +204,7 @@ def _rules(runs: pd.DataFrame, setting: str, multiple: float) -> Table:
         f"correlation of the variants' exact match with that at the best {label}, where numbers "
         "with the same two digits are ties."
     )
-    header = ("rule", "regret", f"more than {table.index[0]}", "τ")
+    header = ("rule", *("τ" if column == "tau" else column for column in columns))
     return Table(f"What rules of choice lose: {label}", caption, header, tuple(rows))
 
 

@@ -48,8 +48,8 @@ def test_a_variant_has_its_share_its_best_rate_and_that_of_validation(tmp_path):
     assert texts(rules)["lowest mean loss"][0].partition(" ")[0] == lost
     assert texts(rules)["always 0.01"][0].partition(" ")[0] == lost
     # ALiBi is between the two others at 0.01 as at the best rates; at 0.001 it is RoPE's equal.
-    assert texts(rules)["always 0.01"][2] == "1.00 [1.00, 1.00]"
-    assert texts(rules)["always 0.001"][2] == "0.82 [0.82, 0.82]"  # 2 / sqrt(3 · 2)
+    assert texts(rules)["always 0.01"][3] == "1.00 [1.00, 1.00]"
+    assert texts(rules)["always 0.001"][3] == "0.82 [0.82, 0.82]"  # 2 / sqrt(3 · 2)
     # All seeds are equal, so only the variant and the rate count.
     assert texts(shares)["seed"] == ["0.00 [0.00, 0.00]"]
     assert texts(shares)["variant × learning rate × seed"] == ["0.00 [0.00, 0.00]"]
