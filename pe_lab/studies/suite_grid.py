@@ -2,9 +2,8 @@
 
     pe-lab sweep suite_grid:pilot      # fixed the form of addition
     pe-lab sweep suite_grid
-    pe-lab sweep suite_grid:copying    # its first task alone
-    pe-lab sweep suite_grid:repeated   # its second task alone
-    pe-lab sweep suite_grid:flip_flop  # its fifth task alone
+    pe-lab sweep suite_grid:copying    # one task alone; also :repeated, :recall, :sort, :flip_flop
+                                       # and :addition
     pe-lab sweep suite_grid:smoke      # a small form
     pe-lab suite my_package.mine:Mine --quick  # a row of yours on copying
 
@@ -70,7 +69,16 @@ ADDITIONS = {
 PILOT_ENCODINGS, PILOT_RATES = ("rope", "alibi", "t5_bias", "shaw"), (1e-3, 3e-3)
 
 
-def get_config(pilot=False, copying=False, repeated=False, flip_flop=False, smoke=False):
+def get_config(
+    pilot=False,
+    copying=False,
+    repeated=False,
+    recall=False,
+    sort=False,
+    flip_flop=False,
+    addition=False,
+    smoke=False,
+):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.train.update(batch_size=32, warmup_steps=100)
@@ -82,7 +90,16 @@ def get_config(pilot=False, copying=False, repeated=False, flip_flop=False, smok
     return c
 
 
-def sweep(pilot=False, copying=False, repeated=False, flip_flop=False, smoke=False):
+def sweep(
+    pilot=False,
+    copying=False,
+    repeated=False,
+    recall=False,
+    sort=False,
+    flip_flop=False,
+    addition=False,
+    smoke=False,
+):
     if pilot:
         encodings = {"model.encodings": [(dict(name=name),) for name in PILOT_ENCODINGS]}
         of_pilot = {"train.learning_rate": PILOT_RATES, "seed": range(1)}
@@ -92,8 +109,8 @@ def sweep(pilot=False, copying=False, repeated=False, flip_flop=False, smoke=Fal
         return grid.product(_rows()[:2], tasks(steps), {"seed": range(1)})
     rates = {"train.learning_rate": RATES}
     points = []
-    forms = {"copy": copying, "copy repeated": repeated, "flip_flop": flip_flop}
-    alone = [name for name, is_chosen in forms.items() if is_chosen]
+    are_alone = (copying, repeated, recall, sort, flip_flop, addition)  # in the order of TASKS
+    alone = [name for name, is_alone in zip(TASKS, are_alone, strict=True) if is_alone]
     for name in alone or TASKS:  # one task after the other, in this order
         of_task = tasks({name: TASKS[name]})
         points += grid.product(_rows(), of_task, rates, {"seed": range(SEEDS)})
@@ -146,7 +163,15 @@ def tasks(chosen, curves=None):
     return points
 
 
-def analysis(pilot=False, copying=False, repeated=False, flip_flop=False):
+def analysis(
+    pilot=False,
+    copying=False,
+    repeated=False,
+    recall=False,
+    sort=False,
+    flip_flop=False,
+    addition=False,
+):
     question = "What does an encoding do at most learning rates, at its best one, and at the one "
     return dict(
         question=question + "that validation chooses?",
