@@ -51,17 +51,13 @@ Lookups = Mapping[str, Any]
 # The lookups of single pages. Every page can look up published studies as well.
 LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "README.md": lambda root: {
-        **suite_grid.lookups(root),
+        **suite_grid.page_lookups(root, form="copying"),
         **reproductions.lookups(root),
-        "repeated": suite_grid.lookups(root, suite_grid.REPEATED),
-        "flip_flop": suite_grid.lookups(root, suite_grid.FLIP_FLOP),
     },
     "docs/encodings.md": encodings.lookups,
     "docs/findings.md": lambda root: {
         **noise.lookups(root),
-        "grid": suite_grid.lookups(root),
-        "repeated": suite_grid.lookups(root, suite_grid.REPEATED),
-        "flip_flop": suite_grid.lookups(root, suite_grid.FLIP_FLOP),
+        **suite_grid.lookups(root),
         "saturation": saturation.lookups(root),
     },
     "docs/guide.md": guide.lookups,
@@ -83,15 +79,9 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "results/published/suite/README.md": lambda root: {
         "rows": suite.page_of_study(root / suite_rows.PUBLISHED, [root / costs.COSTS])
     },
-    "results/published/suite_grid_copying/README.md": suite_grid.lookups,
-    "results/published/suite_grid_flip_flop/README.md": lambda root: {
-        **suite_grid.lookups(root, suite_grid.FLIP_FLOP),
-        "copying": suite_grid.lookups(root),
-        "repeated": suite_grid.lookups(root, suite_grid.REPEATED),
-    },
-    "results/published/suite_grid_repeated/README.md": lambda root: {
-        **suite_grid.lookups(root, suite_grid.REPEATED),
-        "copying": suite_grid.lookups(root),
+    **{
+        f"{folder}/README.md": functools.partial(suite_grid.page_lookups, form=form)
+        for form, folder in suite_grid.FOLDERS.items()
     },
     "results/published/throughput/README.md": costs.throughput_lookups,
 }

@@ -1,7 +1,7 @@
 """Lookups and picture of the suite's second protocol: numbers over all learning rates."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,17 @@ from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.studies import suite_grid as config
 
-FOLDER = Path("results/published/suite_grid_copying")
-REPEATED = Path("results/published/suite_grid_repeated")
-FLIP_FLOP = Path("results/published/suite_grid_flip_flop")
-FOLDERS = (FOLDER, REPEATED, FLIP_FLOP)
-# Headers of the table of tasks.
-TASKS = {FOLDER: "distinct symbols", REPEATED: "symbols may repeat", FLIP_FLOP: "last written bit"}
+# Published forms, one for each task, with their headers in the table of tasks.
+HEADERS = {
+    "copying": "distinct symbols",
+    "repeated": "symbols may repeat",
+    "recall": "recall",
+    "sort": "sort",
+    "flip_flop": "last written bit",
+}
+FOLDERS = {form: Path(f"results/published/suite_grid_{form}") for form in HEADERS}
 PICTURE = "each_learning_rate.png"
-FRONT_PICTURE = FOLDER / "front_page.png"
+FRONT_PICTURE = FOLDERS["copying"] / "front_page.png"
 RATE = "train.learning_rate"
 # Of the front page: a rotation, and five biases and distances that extend at some rates.
 FRONT = ("rope", "alibi", "t5_bias", "fire", "kerple", "shaw")
@@ -65,13 +68,36 @@ def grid(folder: Path) -> Grid:
     return Grid(study, runs, table.set_index("name"), rules, shares)
 
 
-def lookups(root: Path, folder: Path = FOLDER) -> dict[str, Any]:
-    found = grid(root / folder)
+def lookups(root: Path) -> dict[str, Any]:
+    """Return the lookups of each form, and those that all forms share."""
     planned = config.sweep()
-    num_published = sum(len(grid(root / part).runs) for part in FOLDERS)
+    num_published = sum(len(grid(root / folder).runs) for folder in FOLDERS.values())
+    of_forms = {form: of_form(root, form) for form in FOLDERS}
     return {
+        **of_forms,
         "task_table": _task_table(root),
         "on_all_tasks": functools.partial(_on_all_tasks, root),
+        "lowest_regret": functools.partial(_extreme_regret, root, min),
+        "highest_regret": functools.partial(_extreme_regret, root, max),
+        "num_planned": f"{len(planned):,}",
+        "num_published": f"{num_published:,}",
+        "num_published_tasks": str(len(FOLDERS)),
+        "num_tasks": str(len(config.TASKS)),
+        "longest": str(max(config.MULTIPLES)),
+    }
+
+
+def page_lookups(root: Path, *, form: str) -> dict[str, Any]:
+    """Return the lookups of the page of a form."""
+    return {**lookups(root), **of_form(root, form)}
+
+
+@functools.cache
+def of_form(root: Path, form: str) -> dict[str, Any]:
+    """Return the lookups of one form."""
+    found = grid(root / FOLDERS[form])
+    return {
+        "form": form,
         "table_with_intervals": _table(found),
         "at_rate": functools.partial(_at_rate, found.runs),
         "at_rates": functools.partial(_at_rates, found.runs),
@@ -81,11 +107,6 @@ def lookups(root: Path, folder: Path = FOLDER) -> dict[str, Any]:
         "regret": functools.partial(_of_rule, found.rules, column="regret"),
         "tau": functools.partial(_of_rule, found.rules, column="tau"),
         "share": functools.partial(_share, found.shares),
-        "num_planned": f"{len(planned):,}",
-        "num_published": f"{num_published:,}",
-        "num_published_tasks": str(len(FOLDERS)),
-        "num_tasks": str(len(config.TASKS)),
-        "longest": str(max(config.MULTIPLES)),
         "num_rows": str(len(found.by_name)),
         "num_other_rows": str(sum(not _is_plain(str(name)) for name in found.by_name.index)),
         "num_seeds": str(found.runs["seed"].nunique()),
@@ -100,8 +121,8 @@ def _is_plain(name: str) -> bool:
 
 def _task_table(root: Path) -> str:
     """Plain encodings by task, at the rate of the lowest mean validation loss."""
-    by_task = [grid(root / folder) for folder in FOLDERS]
-    rows = [["encoding", *(TASKS[folder] for folder in FOLDERS)]]
+    by_task = [grid(root / folder) for folder in FOLDERS.values()]
+    rows = [["encoding", *HEADERS.values()]]
     for name in by_task[0].by_name.index:
         if _is_plain(str(name)):
             rows.append([f"`{name}`", *(_task_cell(found, str(name)) for found in by_task)])
@@ -125,9 +146,15 @@ def _chosen_rate(runs: pd.DataFrame, name: str) -> str:
 
 def _on_all_tasks(root: Path, *names: str) -> str:
     """Runs of some encodings that extrapolate on all tasks, of those that solve them."""
-    tables = [grid(root / folder).by_name.loc[list(names)] for folder in FOLDERS]
+    tables = [grid(root / folder).by_name.loc[list(names)] for folder in FOLDERS.values()]
     counts = pd.concat(tables)[["extrapolates", "solved"]].sum()
     return f"{counts['extrapolates']:.0f} of {counts['solved']:.0f}"
+
+
+def _extreme_regret(root: Path, of: Callable[..., float], rule: str) -> str:
+    """The lowest or highest regret of a rule on a task, without its interval."""
+    regrets = [grid(root / folder).rules.loc[rule, "regret"] for folder in FOLDERS.values()]
+    return formats.number(of(regrets))
 
 
 def _table(found: Grid) -> str:
@@ -194,8 +221,8 @@ def _solved(runs: pd.DataFrame, name: str, rate: str | None = None) -> str:
 def draw(root: Path) -> None:
     """Draw exact match at twice the length against the rate: six encodings, and all of them."""
     grid.cache_clear()
-    _draw(grid(root / FOLDER), root / FRONT_PICTURE, FRONT)
-    for folder in FOLDERS:
+    _draw(grid(root / FOLDERS["copying"]), root / FRONT_PICTURE, FRONT)
+    for folder in FOLDERS.values():
         found = grid(root / folder)
         _draw(found, root / folder / PICTURE, [str(name) for name in found.by_name.index])
 

@@ -1,10 +1,11 @@
 """Jinja templates of pages.
 
 Every measured number in a page is a lookup, so no page can state a number that the records do
-not have.
+not have. A template may include the files in parts/.
 """
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -24,6 +25,7 @@ def render(template: str, **lookups: Any) -> str:
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "parts"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
