@@ -17,7 +17,8 @@ from jaxtyping import Array, Float, PyTree
 from docs.build import markdown
 from pe_lab.results import equivalence, formats, frame, run_scores, statistics
 from pe_lab.results.formats import Cell
-from pe_lab.runs import records
+from pe_lab.results.prose import listed
+from pe_lab.runs import records, run_group_files
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import from_record
@@ -25,7 +26,7 @@ from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.run_records import provenance
 from pe_lab.training.setup import Setup
-from pe_lab.training.trained_runs import params_through_training
+from pe_lab.training.trained_runs import checkpoint_of, params_through_training
 
 config = importlib.import_module("configs.budget")
 TRAINED = Path("results/budget")
@@ -33,21 +34,34 @@ FOLDER = Path("results/published/budget")
 AVERAGED = FOLDER / "averaged.json"
 RATE, BUDGET, ALL = "train.learning_rate", "train.steps", "all rates"
 LONGEST, USUAL = f"{config.BUDGETS[-1]} steps", f"{config.BUDGETS[1]} steps"
+STEPS = [str(steps) for steps in config.BUDGETS]
+PICTURE = "budgets.png"
 AT_TWICE = run_scores.at(2)
 # Of the rules that the config declares.
 FEWEST_SEEDS, HIGH, FALL, SOLVED = 3, 0.9, 0.5, 0.99
 
 
 def measure(root: Path) -> None:
-    """Evaluate the averaged parameters of every finished run of a new budget."""
+    """Evaluate the averaged parameters of every new run whose parameters are in results/budget."""
     measured, source = {}, None
     for run_id, record in records.read_all(root / TRAINED).items():
         run = from_record(record["config"])
-        if record["status"] == "finished" and run.train.steps != config.BUDGETS[1]:
+        if run.train.steps != config.BUDGETS[1] and keeps_parameters(root / TRAINED, record):
             params = averaged(root / TRAINED, record)
             measured[run_id] = exact_match(build_setup(run), params)
             source = source or provenance(run)
     records.write_json(root / AVERAGED, {"provenance": source, "exact_match": measured})
+
+
+def keeps_parameters(folder: Path, record: Record) -> bool:
+    """Return whether a run is finished and was trained in this folder, which keeps its parameters.
+
+    Records of runs that were trained on another machine come without them.
+    """
+    if record["status"] != "finished":
+        return False
+    saved_as = checkpoint_of(folder, record)
+    return run_group_files.path_of(folder, saved_as["run_group"]).exists()
 
 
 def averaged(folder: Path, record: Record) -> PyTree[Float[Array, "..."]]:
@@ -74,19 +88,26 @@ def scores(root: Path) -> pd.DataFrame:
 
     name: the encoding and its positions.
     is_new: whether it is a finished run of another budget than the usual one.
-    averaged: exact match at twice the length with averaged parameters; NaN if not new.
+    averaged: exact match at twice the length with averaged parameters; NaN if not measured.
     """
     study = frame.read(root / FOLDER)
     runs = run_scores.of(study.numbers)
-    labels = runs[["model.encodings", "positions"]].to_numpy()
     measured = json.loads((root / AVERAGED).read_text(encoding="utf-8"))["exact_match"]
     runs = runs.assign(
-        name=[" · ".join(filter(None, row)) for row in labels],
+        name=names(runs),
         is_new=(runs["status"] == "finished") & (runs[BUDGET] != USUAL),
         averaged=runs["run_id"].map(measured),
     )
-    assert (runs["averaged"].notna() == runs["is_new"]).all(), f"{AVERAGED} has other runs"
+    is_averaged = runs["averaged"].notna()
+    assert is_averaged.sum() == len(measured), f"{AVERAGED} has other runs"
+    assert runs.loc[is_averaged, "is_new"].all(), f"{AVERAGED} has runs of {USUAL}"
     return runs.join(of_curves(study.curves), on="run_id")
+
+
+def names(runs: pd.DataFrame) -> list[str]:
+    """Return the name of the encoding of each run, with its positions."""
+    labels = runs[["model.encodings", "positions"]].to_numpy()
+    return [" · ".join(filter(None, row)) for row in labels]
 
 
 def of_curves(curves: pd.DataFrame) -> pd.DataFrame:
@@ -182,8 +203,31 @@ def lookups(root: Path) -> dict[str, Any]:
         "collapses": lambda name, rate=ALL: counts[name, rate],
         "averaging": mean_difference(runs, "averaged", AT_TWICE).text,
         "stopping": mean_difference(runs, "first_solved", "last").text,
+        "budgets": listed(STEPS),
+        "longest": LONGEST,
+        "usual": USUAL,
+        "num_seeds": str(config.SEEDS),
         "rule": {"margin": config.MARGIN, "seeds": FEWEST_SEEDS, "high": HIGH, "fall": FALL},
     }
+
+
+def draw(root: Path) -> None:
+    """Draw exact match at twice the length against the budget, by encoding and rate."""
+    from pe_lab.results.plots import drawing
+    from pe_lab.results.plots.setting_dots import setting_dots
+
+    study = frame.read(root / FOLDER)
+    runs = run_scores.of(study.numbers)
+    runs = runs.assign(name=names(runs), steps=runs[BUDGET].str.removesuffix(" steps"))
+    panels_of = list(runs.groupby(["name", RATE], sort=False))
+    with drawing.settings():
+        figure, panels = drawing.grid(len(panels_of), columns=4, height=1.2, sharex=True)
+        for axes, ((name, rate), of_rate) in zip(panels, panels_of, strict=True):
+            setting_dots(of_rate, x="steps", y=AT_TWICE, order=STEPS, axes=axes)
+            axes.set_title("\n".join([*str(name).split(" · "), str(rate)]))
+        figure.supxlabel("training steps", fontsize="medium")
+        figure.supylabel("exact match at twice the training length", fontsize="medium")
+        drawing.save(figure, [root / FOLDER / PICTURE], few_colors=True)
 
 
 def _change(differences: list[float]) -> str:

@@ -64,6 +64,7 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
         budget.measure,
         "exact match of the means of parameters of results/budget: half an hour",
     ),
+    "budget_picture": (budget.draw, "exact match by budget: a few seconds"),
     "chance_levels": (chance_levels, "chance levels of all tasks: one minute"),
     "corpora": (corpus_entropy, "bits per byte of the corpus `stories`: three minutes"),
     "coverage": (interval_coverage, "coverage of intervals, by simulation: ten minutes"),

@@ -47,7 +47,8 @@ class Grid:
       runs: one row for each run, of setting_tables.full_grid.
       by_name: of setting_tables.by_variant, by the name of the encoding and its positions.
       rules: of setting_tables.compare_rules, by rule.
-      shares: of setting_tables.variance_shares.
+      shares: of setting_tables.variance_shares, over all runs.
+      solved_shares: the same over the rates at which most runs solve the training lengths.
     """
 
     study: Study
@@ -55,6 +56,7 @@ class Grid:
     by_name: pd.DataFrame
     rules: pd.DataFrame
     shares: dict[str, tuple[float, Interval]]
+    solved_shares: dict[str, tuple[float, Interval]]
 
 
 @functools.cache
@@ -65,7 +67,9 @@ def grid(folder: Path) -> Grid:
     multiple = setting_tables.multiple_of(study.spec)
     rules = setting_tables.compare_rules(runs, RATE, multiple)
     shares = setting_tables.variance_shares(runs, RATE, multiple)
-    return Grid(study, runs, table.set_index("name"), rules, shares)
+    solved = setting_tables.mostly_solved(runs, RATE)
+    solved_shares = setting_tables.variance_shares(solved, RATE, multiple)
+    return Grid(study, runs, table.set_index("name"), rules, shares, solved_shares)
 
 
 def lookups(root: Path) -> dict[str, Any]:
@@ -107,6 +111,7 @@ def of_form(root: Path, form: str) -> dict[str, Any]:
         "regret": functools.partial(_of_rule, found.rules, column="regret"),
         "tau": functools.partial(_of_rule, found.rules, column="tau"),
         "share": functools.partial(_share, found.shares),
+        "solved_share": functools.partial(_share, found.solved_shares),
         "num_rows": str(len(found.by_name)),
         "num_other_rows": str(sum(not _is_plain(str(name)) for name in found.by_name.index)),
         "num_seeds": str(found.runs["seed"].nunique()),

@@ -214,8 +214,8 @@ def variance_shares(
     """Return the share of each factor and interaction in the variance, with its interval.
 
     Args:
-      runs: of `full_grid`, of two variants or more. All count, whether they solve the training
-        lengths or not; the score of a diverged run is 0.
+      runs: of `full_grid`, of two variants and two settings or more. All count, whether they solve
+        the training lengths or not; the score of a diverged run is 0.
     """
     score = run_scores.at(multiple)
     grid = Runs.of(runs, rows=["name"], setting=setting, columns=[score])
@@ -226,19 +226,33 @@ def variance_shares(
     return {name: (share, intervals[name]) for name, share in shares.items()}
 
 
+def mostly_solved(runs: pd.DataFrame, setting: str) -> pd.DataFrame:
+    """Return the runs at settings at which at least half of all runs solve the training lengths."""
+    share_solved = runs["solved"].astype(float).groupby(runs[setting], sort=False).transform("mean")
+    return runs[share_solved >= 0.5]
+
+
 def _shares(runs: pd.DataFrame, setting: str, multiple: float) -> Table:
+    label, solved = _words(setting), mostly_solved(runs, setting)
+    columns = [variance_shares(runs, setting, multiple)]
+    if solved[setting].nunique() > 1:
+        columns.append(variance_shares(solved, setting, multiple))
     rows = []
-    for name, (share, interval) in variance_shares(runs, setting, multiple).items():
-        text = number(share) + bracket(interval)
-        rows.append((Cell(name.replace(variance.JOIN, " × ")), Cell(text, share, interval)))
-    label = _words(setting)
+    for name in columns[0]:
+        cells = [
+            Cell(number(share) + bracket(i), share, i) for share, i in (c[name] for c in columns)
+        ]
+        cells += [Cell(DASH)] * (2 - len(cells))
+        rows.append((Cell(name.replace(variance.JOIN, " × ")), *cells))
     caption = (
-        f"Shares of the variance of exact match at {multiple:g}× over all runs, by an analysis of "
-        "variance. A product is an interaction; that of all factors includes rounding. "
-        f"Runs that do not solve the training lengths at a {label} count too."
+        f"Shares of exact match at {multiple:g}× in the sum of variance components, by an analysis "
+        "of variance. A product is an interaction; that of all factors includes rounding. *all*: "
+        f"over all runs, also at each {label} at which few solve the training lengths. *mostly "
+        f"solved*: over each {label} at which at least half of the runs solve them."
     )
     notes = ("Intervals leave out one seed at a time (jackknife).",)
-    return Table("What runs vary with", caption, ("factor", "share"), tuple(rows), notes)
+    header = ("factor", "all", "mostly solved")
+    return Table("What runs vary with", caption, header, tuple(rows), notes)
 
 
 def _words(setting: str) -> str:

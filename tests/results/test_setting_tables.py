@@ -1,5 +1,7 @@
 """Tables of a study that trains every seed at every learning rate."""
 
+import itertools
+
 import pytest
 
 from pe_lab.results import frame, setting_tables, tables
@@ -13,8 +15,9 @@ AT_TWICE = {"shaw": (0.95, 1.0, 1.0), "alibi": (0.0, 0.2, 0.95), "rope": (0.0, 0
 LOSSES = (1e-3, 1e-4, 1e-2)
 
 
-def entry(name, rate, seed, value, loss, **more):
-    run = record(f"{name}{rate}{seed}", seed, test={4: 1.0, 8: value}, validation={4: 1.0}, **more)
+def entry(name, rate, seed, value, loss, at_once=1.0, **more):
+    test, validation = {4: at_once, 8: value}, {4: at_once}
+    run = record(f"{name}{rate}{seed}", seed, test=test, validation=validation, **more)
     row = record_rows.row("validation", 4, 0, "negative_log_likelihood", loss, 100, None)
     run["rows"].append(row)
     return point(name, seed, **{"train.learning_rate": rate}), run
@@ -51,8 +54,28 @@ def test_a_variant_has_its_share_its_best_rate_and_that_of_validation(tmp_path):
     assert texts(rules)["always 0.01"][3] == "1.00 [1.00, 1.00]"
     assert texts(rules)["always 0.001"][3] == "0.82 [0.82, 0.82]"  # 2 / sqrt(3 · 2)
     # All seeds are equal, so only the variant and the rate count.
-    assert texts(shares)["seed"] == ["0.00 [0.00, 0.00]"]
-    assert texts(shares)["variant × learning rate × seed"] == ["0.00 [0.00, 0.00]"]
+    assert texts(shares)["seed"] == ["0.00 [0.00, 0.00]"] * 2
+    assert texts(shares)["variant × learning rate × seed"] == ["0.00 [0.00, 0.00]"] * 2
+
+
+@pytest.mark.parametrize(
+    ("solved_by", "mostly_solved"),
+    [
+        ({"0.001", "0.01"}, "1.00 [1.00, 1.00]"),  # Shaw has 1 there and RoPE 0
+        ({"0.001"}, "–"),  # one rate has no variance between rates
+    ],
+)
+def test_shares_are_also_over_the_rates_that_most_runs_solve(tmp_path, solved_by, mostly_solved):
+    entries = []
+    for name, rate, seed in itertools.product(("shaw", "rope"), RATES, range(4)):
+        is_solved = rate in solved_by
+        value = float(is_solved and name == "shaw")
+        entries.append(entry(name, rate, seed, value, 1e-3, at_once=float(is_solved)))
+    spec = {"tuned": ["train.learning_rate"]}
+    *_, shares = setting_tables.tables(frame.read(write_study(tmp_path, *entries, analysis=spec)))
+    over_all, over_solved = texts(shares)["variant"]
+    assert over_solved == mostly_solved
+    assert float(over_all.partition(" ")[0]) < 1
 
 
 def test_a_variant_that_lacks_a_run_is_left_out(tmp_path):
