@@ -12,7 +12,7 @@ them adds to the same model without it. The last one is the Pro block of FoX.
 """
 
 from pe_lab.runs import grid, plugins
-from pe_lab.studies import suite
+from pe_lab.studies import _suite as suite
 
 # Encodings without a variant, and the reason.
 EXCEPTIONS = {"mrope": "the scheme multimodal reads a grid, which copy does not have"}

@@ -26,7 +26,7 @@ from pe_lab.results import suite as table_of_suite
 from pe_lab.results.study import Study
 from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError
-from pe_lab.studies import suite
+from pe_lab.studies import _suite as suite
 from pe_lab.sweeps import bundles, changed_code
 
 ROWS = Path("results/published/suite_rows")
@@ -81,17 +81,15 @@ def _publish_row(file: Path, options: Options) -> int:
         label = bundles.unpack(file, folder)
         study = frame.read(folder)
         _check(file, study, options)
-        protocol = _suite.protocol(suite.FULL)
-        rows = table_of_suite.merged([folder], protocol)
-        if rows.left_out:
-            reason = rows.left_out[0].replace(f" in {folder}", "")
-            raise UserError(f"{file} has other settings than the suite: {reason}")
-        fewest = rows.study.variants["runs"].min()
-        if fewest < protocol.seeds:
-            raise UserError(f"{file} has {fewest} seeds of a task, and a row has {protocol.seeds}.")
         target = ROWS / _suite.folder_name(label)
         if target.exists() and not options.replace:
             raise UserError(f"{target} exists: give --replace to replace the published row.")
+        published = table_of_suite.read_scores(suite.SCORES)
+        if target.exists():
+            published = published[published["name"] != label]
+        rows = table_of_suite.united(published, [folder], _suite.protocol(suite.FULL))
+        if rows.left_out:
+            raise UserError(f"{file} is no row of the suite: {rows.left_out[0]}")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(folder, target)
@@ -118,7 +116,7 @@ def _check(place: Path, study: Study, options: Options) -> None:
 
 
 def _check_published(target: Path, study: Study) -> None:
-    """Refuse to lose published runs, such as the other rows of the standard suite."""
+    """Refuse to lose published runs, such as those of other variants."""
     if not (target / "study.json").exists():
         return
     _, entries = study_files.study_of(target)

@@ -42,7 +42,7 @@ PRESETS = (
     "mqar",
     "ruoss15",
 )  # papers' protocols
-SHIPPED = ("base", "quickstart", "suite", "suite_grid")
+SHIPPED = ("base", "quickstart", "suite_grid")
 
 
 def module(name):

@@ -171,7 +171,7 @@ def config_of(name):
     """The config of a study and the arguments of its form, as {"pilot": True} for noise_pilot."""
     packages = {path.stem: "configs" for path in (ROOT / "configs").glob("*.py")}
     packages |= {path.stem: "configs.papers" for path in (ROOT / "configs" / "papers").glob("*.py")}
-    packages |= dict.fromkeys(("quickstart", "suite", "suite_grid"), "pe_lab.studies")
+    packages |= dict.fromkeys(("quickstart", "suite_grid"), "pe_lab.studies")
     stem = max((s for s in packages if f"{name}_".startswith(f"{s}_")), key=len)
     form = name.removeprefix(stem).removeprefix("_")
     return importlib.import_module(f"{packages[stem]}.{stem}"), {form: True} if form else {}

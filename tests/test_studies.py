@@ -24,7 +24,7 @@ STUDIES = (
     "story_alike",
     "story_translation",
 )
-TWO_STAGES = {"copy_baselines": 15, "suite": 42, "suite_recall": 14}  # variants
+TWO_STAGES = {"copy_baselines": 15}  # variants
 
 
 def test_every_study_is_tested_here():
@@ -35,7 +35,6 @@ def test_every_study_is_tested_here():
         "encoding_costs",
         "engine",
         "scaling",
-        "suite_pilot",
     }
     assert found - {*STUDIES, *TWO_STAGES} == {
         "base",
@@ -44,7 +43,6 @@ def test_every_study_is_tested_here():
         "encoding_costs",
         "engine",
         "scaling",
-        "suite_pilot",
     }
 
 

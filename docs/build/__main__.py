@@ -48,8 +48,7 @@ def run(options: Options) -> int:
         stale = pages.stale(root, selected)
         if not names:
             stale += stubs.stale(root)
-            stale += [suite_rows.FOLDER] if suite_rows.is_stale(root) else []
-            stale += [suite_rows.GRID_SCORES] if suite_rows.is_grid_stale(root) else []
+            stale += [suite_rows.SCORES] if suite_rows.is_stale(root) else []
         if stale:
             count = "1 page is" if len(stale) == 1 else f"{len(stale)} pages are"
             listed = ", ".join(map(str, stale))
@@ -66,7 +65,6 @@ def run(options: Options) -> int:
     if not names:
         stubs.write(root)
         suite_rows.write(root)
-        suite_rows.write_grid(root)
     return 0
 
 

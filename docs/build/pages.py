@@ -31,14 +31,12 @@ from docs.build import (
     story_gradients,
     story_recurrent,
     suite_grid,
-    suite_rows,
     tasks,
     templates,
 )
 from docs.build.guide import page as guide
 from docs.build.published import STUDIES
 from pe_lab.encodings.t5_bias import T5Bias
-from pe_lab.results import suite
 from pe_lab.runs.errors import UserError, unknown
 
 FRONT_PAGE = Path("README.md")
@@ -76,9 +74,6 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "results/published/saturation/README.md": saturation.lookups,
     "results/published/story_gradients/README.md": story_gradients.lookups,
     "results/published/story_recurrent/README.md": story_recurrent.lookups,
-    "results/published/suite/README.md": lambda root: {
-        "rows": suite.page_of_study(root / suite_rows.PUBLISHED, [root / costs.COSTS])
-    },
     **{
         f"{folder}/README.md": functools.partial(suite_grid.page_lookups, form=form)
         for form, folder in suite_grid.FOLDERS.items()

@@ -9,15 +9,15 @@ from typing import Any
 import jax
 
 from pe_lab.cli import _training
-from pe_lab.results import read_analysis_spec, suite_grid
+from pe_lab.results import read_analysis_spec
 from pe_lab.results import suite as table_of_suite
 from pe_lab.results.suite import SuiteProtocol
 from pe_lab.runs import files, grid, records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
-from pe_lab.studies import suite
-from pe_lab.studies.suite import Form
-from pe_lab.sweeps import bundles, design_checks, stages, step_time, study, tuning
+from pe_lab.studies import _suite as suite
+from pe_lab.studies._suite import Form
+from pe_lab.sweeps import bundles, design_checks, stages, step_time, study
 from pe_lab.sweeps.stages import Failures, Mode
 
 Encodings = tuple[dict[str, Any], ...]  # of one row
@@ -82,7 +82,7 @@ def _trainable_tasks(
     Raises:
       UserError: they have none, or one is no encoding.
     """
-    values = suite.get_config(form.smoke).to_dict()
+    values = suite.get_config(form).to_dict()
     tasks = []
     for task in form.tasks:
         points = _points(form, label, encodings, [task])
@@ -100,36 +100,17 @@ def _train(
     form: Form, label: str, encodings: Encodings, points: list[Point], folder: Path, mode: Mode
 ) -> Failures:
     """Train the missing runs of a row, unless it is published."""
-    values = suite.get_config(form.smoke).to_dict()
-    tune = None if form.tune is None else tuning.read(form.tune)
-    first_points = points if tune is None else tuning.first_points(points, tune)
-    first = study.expand(form.name, values, first_points, folder)
-    if {each.run_id for each in first.runs} <= _published(form):
+    values = suite.get_config(form).to_dict()
+    run_ids = {run.run_id for run in study.expand(form.name, values, points, folder).runs}
+    if run_ids <= set(table_of_suite.read_scores(suite.SCORES)["run_id"]):
         mode.note(f"{label}: its row is published, so nothing is trained.")
         return {}
-    analysis = suite.analysis_of(form)
-    request = stages.StudyRequest(form.name, values, points, folder, analysis, tune)
+    request = stages.StudyRequest(form.name, values, points, folder, suite.analysis())
     failed = stages.train(request, mode)
     cost = folder / table_of_suite.COST
-    is_known = label in table_of_suite.step_times([*_published_costs(), cost])
-    if failed is not None and form is suite.FULL and not is_known:
+    if failed is not None and form is suite.FULL and not cost.exists():
         _measure_cost(label, encodings, cost)
     return failed
-
-
-def _published(form: Form) -> set[str]:
-    """Return the ids of the published runs."""
-    if form.tune is None:
-        return set(suite_grid.read_scores(suite.GRID_SCORES)["run_id"])
-    run_ids: set[str] = set()
-    for row in suite.row_folders():
-        run_ids |= records.read_all(row).keys()
-    return run_ids
-
-
-def _published_costs() -> list[Path]:
-    """Return the files with the step times of the published rows. Some may not exist."""
-    return [row / table_of_suite.COST for row in suite.row_folders()]
 
 
 def _measure_cost(label: str, encodings: Encodings, file: Path) -> None:
@@ -144,15 +125,13 @@ def _measure_cost(label: str, encodings: Encodings, file: Path) -> None:
 def _show(form: Form, folder: Path) -> None:
     """Print the tables of the published rows and of the rows in a folder, and write them there."""
     rows = sorted(file.parent for file in folder.glob("*/study.json"))
-    if form.smoke and not rows:
-        raise UserError("There is no row yet: name one, as in mine=my_package.mine:Mine.")
-    if form.tune is None:
-        published = suite_grid.read_scores(suite.GRID_SCORES)
-        spec = read_analysis_spec.from_dict(suite.analysis_of(form))
-        page = suite_grid.page(published, rows, protocol(form), suite.RATES, spec, form.remark)
-    else:
-        rows = rows if form.smoke else [*suite.row_folders(), *rows]
-        page = table_of_suite.page(rows, protocol(form), form.remark, _published_costs())
+    published = table_of_suite.read_scores(suite.SCORES)
+    if form.is_smoke:
+        if not rows:
+            raise UserError("There is no row yet: name one, as in mine=my_package.mine:Mine.")
+        published = published.iloc[:0]
+    spec = read_analysis_spec.from_dict(suite.analysis())
+    page = table_of_suite.page(published, rows, protocol(form), spec, form.remark)
     folder.mkdir(parents=True, exist_ok=True)
     markdown, latex = folder / "all_rows.md", folder / "all_rows.tex"
     files.write_text(markdown, f"{page.markdown}\n")
@@ -162,8 +141,8 @@ def _show(form: Form, folder: Path) -> None:
 
 def protocol(form: Form) -> SuiteProtocol:
     """Return the settings of a form's runs as they would be trained now."""
-    values = suite.get_config(form.smoke).to_dict()
+    values = suite.get_config(form).to_dict()
     points = suite.points([(dict(name="nope"),)], form)
     entries = study.expand(form.name, values, points, Path()).entries
     configs = {entry.labels["task"]: entry.run.to_dict() for entry in entries}
-    return SuiteProtocol(form.name, configs, form.seeds)
+    return SuiteProtocol(form.name, configs, suite.RATES, suite.SEEDS)

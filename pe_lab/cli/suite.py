@@ -5,10 +5,10 @@
     pe-lab suite    # prints the table of the rows that exist
     pe-lab suite mine=my_package.mine:Mine --bundle=mine.zip
 
-An encoding may have a label, LABEL=ENCODING. The budgets are set for 40 minutes an encoding on two
-cores. With --quick it trains on copying alone, with three seeds at each of three learning rates, in
-6 minutes, and the row is printed among those of suite_grid. The runs of an encoding are in
-results/suite/NAME, or in FOLDER/NAME with --results=FOLDER. Finished runs are not trained again.
+An encoding may have a label, LABEL=ENCODING. It trains on the six tasks of suite_grid with three
+seeds at each of three learning rates, in about 40 minutes on two cores, and is printed among the
+published rows. With --quick it trains on copying alone, in 6 minutes. The runs of an encoding are
+in results/suite/NAME, or in FOLDER/NAME with --results=FOLDER. Finished runs are not trained again.
 The tables are also written there, to all_rows.md and all_rows.tex.
 --bundle also writes a complete row, with its records and the file of its class, as one archive for
 the published table. docs/suite.md says what the suite can tell. Exit status: 0; 1 if a run failed;
@@ -23,7 +23,7 @@ from pe_lab.cli import _training
 from pe_lab.cli._arguments import arguments, flag, whole_number
 from pe_lab.runs import labels
 from pe_lab.runs.errors import UserError
-from pe_lab.studies import suite
+from pe_lab.studies import _suite as suite
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Options:
     """Arguments of `pe-lab suite`."""
 
     encodings: Sequence[str] = arguments("rows to train: rope(base=5e5), LABEL=my.module:Mine")
-    quick: bool = flag("copying alone, at three learning rates, in a table of its own")
+    quick: bool = flag("copying alone, in a table of its own")
     smoke: bool = flag("a tiny form, which only shows that everything works")
     results: Path | None = flag("folder of the rows; default: results/suite", Path, default=None)
     bundle: Path | None = flag("an archive of the row, FILE.zip", Path, default=None)

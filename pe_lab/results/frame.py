@@ -125,10 +125,10 @@ def _variants(
             parts.append(of_override)
     variants = pd.DataFrame(listed).set_index("variant")
     all_cases = pd.concat(parts, ignore_index=True)
-    return described(variants, all_cases), all_cases
+    return _described(variants, all_cases), all_cases
 
 
-def described(variants: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
+def _described(variants: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
     """Return variants with the columns that summarize their cases.
 
     Columns: runs, finished, diverged, failed and solved (numbers of runs); has_text; is_unsolved;

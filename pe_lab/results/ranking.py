@@ -2,11 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from pe_lab.results import comparable, significance, statistics, summary
 from pe_lab.results.significance import Ranks
-from pe_lab.results.statistics import Array, Interval
 from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import SEPARATOR
 
@@ -26,19 +23,6 @@ class Ranking:
     tasks: tuple[str, ...]
     of: int
     ranks: Ranks | None
-
-
-@dataclass(frozen=True)
-class MeanRank:
-    """Mean rank of a variant over the tasks of a study.
-
-    Attributes:
-      mean: 1 is best.
-      interval: percentile bootstrap over seeds, within each task. It holds for these tasks.
-    """
-
-    mean: float
-    interval: Interval
 
 
 def ranking(study: Study) -> Ranking:
@@ -65,58 +49,7 @@ def ranking(study: Study) -> Ranking:
     return Ranking(tuple(ranked), tuple(solved), len(tasks), ranks)
 
 
-def mean_ranks(study: Study) -> dict[str, MeanRank]:
-    """Rank the variants by interquartile mean exact match at the point of extrapolation.
-
-    A variant has a mean rank if every task has it, nothing sets it apart, it has ten seeds, and at
-    least half of them solved each task. Empty with fewer than two such variants.
-    """
-    from scipy import stats
-
-    tasks = dict.fromkeys(study.variants["task_name"])
-    all_values = _values(study)
-    values = {}
-    for name, of_tasks in _comparable(study).items():
-        variants = [of_tasks[task] for task in tasks]
-        of_name = [all_values[variant] for variant in variants]
-        fewest = min(map(len, of_name))
-        is_solved_by_all = all(is_solved(study, variant) for variant in variants)
-        if is_solved_by_all and fewest >= statistics.BOOTSTRAP_FROM:
-            values[name] = of_name
-    if len(values) < 2:
-        return {}
-    generator = np.random.default_rng(0)
-    scores = []
-    for of_name in values.values():
-        scores.append([_resampled(of_task, generator) for of_task in of_name])
-    ranks = stats.rankdata(-np.asarray(scores), axis=0)  # [variants, tasks, 1 + resamples]
-    means = ranks.mean(axis=1)
-    outside = 50 * (1 - statistics.CONFIDENCE)  # percent at each end
-    of_resamples = means[:, 1:]
-    lows, highs = np.percentile(of_resamples, [outside, 100 - outside], axis=1)
-    mean_ranks = {}
-    for index, name in enumerate(values):
-        interval = Interval(float(lows[index]), float(highs[index]), "percentile")
-        mean_ranks[name] = MeanRank(float(means[index, 0]), interval)
-    return mean_ranks
-
-
-def is_solved(study: Study, name: str) -> bool:
-    """Return whether at least half of the seeds of a variant are solved."""
-    row = study.by_name[name]
-    return bool(row["runs"]) and 2 * row["solved"] >= row["runs"]
-
-
-def _resampled(values: list[float], generator: np.random.Generator) -> Array:
-    """The interquartile mean of values, and of each of their bootstrap resamples."""
-    size = (statistics.RESAMPLES, len(values))
-    resamples = generator.choice(values, size)
-    of_resamples = np.asarray(statistics.interquartile_mean(resamples))
-    # The first one is of the values themselves, and gives the rank. The others give its interval.
-    return np.append(statistics.interquartile_mean(values), of_resamples)
-
-
-def by_name(study: Study) -> dict[str, dict[str, str]]:
+def _by_name(study: Study) -> dict[str, dict[str, str]]:
     """Return the variants by their names without the label of the task, and by task."""
     variants: dict[str, dict[str, str]] = {}
     for full_name, row in study.by_name.items():
@@ -132,7 +65,7 @@ def _comparable(study: Study) -> dict[str, dict[str, str]]:
     point = study.spec.extrapolation.point
     tasks = set(study.variants["task_name"])
     variants = {}
-    for name, of_tasks in by_name(study).items():
+    for name, of_tasks in _by_name(study).items():
         if of_tasks.keys() != tasks:
             continue  # ranks over other tasks would be other numbers
         if not any(comparable.apart(study, variant, point) for variant in of_tasks.values()):

@@ -24,13 +24,15 @@ from pe_lab.runs.analysis_spec import AnalysisSpec
 FEWEST_SEEDS = 4  # two halves of two seeds
 FEWEST_SETTINGS = 3
 _COLUMNS = ("reliably", "best", "validation", "area")
+INTERVALS_NOTE = "Intervals of these columns draw seeds anew, for all settings at once."
 
 
-def full_grid(study: Study) -> pd.DataFrame:
+def full_grid(study: Study, fewest_seeds: int = FEWEST_SEEDS) -> pd.DataFrame:
     """Return the scores of the runs of all variants that have every seed at every setting.
 
     Args:
       study: before `selection.choose`.
+      fewest_seeds: of a study with scores; two or more.
 
     Returns:
       One row for each run (run_scores.of), with a column "name" of the labels without the tuned
@@ -49,7 +51,7 @@ def full_grid(study: Study) -> pd.DataFrame:
     settings, seeds = runs[setting].nunique(), runs["seed"].nunique()
     sizes = runs.groupby("name")["run_id"].transform("size")
     complete = runs[sizes == settings * seeds]
-    if settings < FEWEST_SETTINGS or seeds < FEWEST_SEEDS:
+    if settings < FEWEST_SETTINGS or seeds < fewest_seeds:
         return complete.iloc[:0]
     return complete
 
@@ -104,8 +106,7 @@ def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
     label, multiple = _words(setting), multiple_of(spec)
     rows = []
     for row in by_variant(spec, runs).to_dict("records"):
-        counts = f"{row['extrapolates']}/{row['solved']}"
-        rows.append((Cell(row["name"]), Cell(counts), *(cell(row, name) for name in _COLUMNS)))
+        rows.append((Cell(row["name"]), counts(row), *(cell(row, name) for name in _COLUMNS)))
     longest = max(runs.columns[runs.columns.str.endswith("x")], key=lambda name: float(name[:-1]))
     threshold = spec.extrapolation.threshold
     caption = (
@@ -117,9 +118,13 @@ def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
         "every seed solves are equally good. *area*: mean exact match over the logarithm of the "
         f"length from 1× to {longest[:-1]}×, at the best {label} for it."
     )
-    notes = ("Intervals of these columns draw seeds anew, for all settings at once.",)
-    header = ("variant", "runs", *_COLUMNS)
+    header, notes = ("variant", "runs", *_COLUMNS), (INTERVALS_NOTE,)
     return Table(f"At most, best and chosen {label}", caption, header, tuple(rows), notes)
+
+
+def counts(row: Mapping[str, Any]) -> Cell:
+    """Return the runs of a row of `by_variant` that extrapolate, of those that are solved."""
+    return Cell(f"{row['extrapolates']}/{row['solved']}")
 
 
 def cell(row: Mapping[str, Any], column: str) -> Cell:

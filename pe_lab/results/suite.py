@@ -1,39 +1,32 @@
-"""The table of the standard suite, with its published rows and rows from other folders."""
+"""The tables of the suite: encodings that train at every learning rate on each of its tasks.
+
+A row is published or in a folder. The published rows are the scores of their runs (run_scores.py),
+which docs/build/suite_rows.py writes into one CSV file.
+"""
 
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from pe_lab.results import declared_tables, formats, frame, notes, ranking, selection
+from pe_lab.results import formats, frame, notes, selection, setting_tables, signs
 from pe_lab.results.formats import DASH, Cell, Table, number
 from pe_lab.results.latex import as_latex
-from pe_lab.results.ranking import MeanRank
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import SEPARATOR
+from pe_lab.runs.analysis_spec import SEPARATOR, AnalysisSpec
 from pe_lab.runs.record_schema import JsonObject
 
-COST = "cost.json"  # in the folder of an encoding
-# Settings that all rows share, except for the encodings and the tuned learning rate.
+COST = "cost.json"  # in the folder of a row
+STEP_TIME = "step time"
+_RATE = "train.learning_rate"
+_LABELS = ("run_id", "task", "name", "signs", _RATE)
+# Settings that all rows share, except for the free ones. The curve is in no table.
 _COMPARED = ("task", "layout", "positions", "model", "train", "evaluate")
-_FREE = ("model.encodings", "train.learning_rate")
-_CAPTION = (
-    "Exact match, interquartile mean over seeds. *solved tasks*: tasks that at least half of the "
-    "seeds solved."
-)
-_RANK_NOTE = (
-    "*mean rank*: over all tasks, by exact match at twice the training length; 1 is best. It is "
-    "given for encodings with ten seeds of which at least half solved each task. Brackets are "
-    "percentile bootstrap intervals over seeds; they take the tasks and the chosen learning rates "
-    "as they are, and differences between tasks are not in them."
-)
-_SEEDS_NOTE = (
-    "*seeds*: runs of each task with a record. *unfinished*: more runs follow, and the numbers of "
-    "the row may change."
-)
+_FREE = ("model.encodings", _RATE, "evaluate.curve_lengths")
 _COST_NOTE = (
     "*step time*: relative to nope, measured in turns with it in the model of "
     "configs/encoding_costs.py, with 80 tokens."
@@ -46,180 +39,69 @@ class SuiteProtocol:
 
     Attributes:
       study: name of the studies that may have rows.
-      configs: of a run with any encoding and seed, as plain values, by the label of its task.
-      seeds: runs with smaller seeds are kept.
+      configs: of a run with any encoding, seed and rate, as plain values, by the label of its task.
+      rates: learning rates of each row.
+      seeds: number of seeds at each rate.
     """
 
     study: str
     configs: Mapping[str, JsonObject]
+    rates: tuple[float, ...]
     seeds: int
 
 
 @dataclass(frozen=True)
+class Rows:
+    """Rows of the suite.
+
+    Attributes:
+      scores: one row for each run, as `scores` returns them.
+      left_out: one sentence for each row without some of its tasks, and its reason.
+    """
+
+    scores: pd.DataFrame
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Page:
-    """The tables of several folders as Markdown, with all remarks, and as LaTeX."""
+    """Tables as Markdown, with all remarks, and as LaTeX."""
 
     markdown: str
     latex: str
 
 
-@dataclass(frozen=True)
-class MergedStudies:
-    """The variants of several folders.
-
-    Attributes:
-      left_out: one sentence for each encoding without a row, or without some of its tasks.
-    """
-
-    study: Study
-    left_out: tuple[str, ...]
-
-
-def merged(folders: Sequence[Path], protocol: SuiteProtocol) -> MergedStudies:
-    """Return the variants of several folders that hold studies with the axes of the suite.
+def scores(study: Study, step_times: Mapping[str, float]) -> pd.DataFrame:
+    """Return the scores of the runs of all complete rows.
 
     Args:
-      folders: the first one with a variant counts.
+      study: before `selection.choose`.
+      step_times: time of a training step relative to nope, by the name of a row.
 
-    Raises:
-      UserError: a folder holds no study, or a record is damaged.
+    Returns:
+      One row for each run, with its task, the name of its row, the signs behind this name, the step
+      time of the row, and the scores of setting_tables.full_grid.
     """
-    runs_of: dict[str, set[str]] = {}  # run ids by the name of a row
-    tasks_left_out: dict[tuple[str, Path, str], list[str]] = {}
-    missing = 0
-    parts = []
-    studies = [selection.choose(frame.read(folder)) for folder in folders]
-    for folder, study in zip(folders, studies, strict=True):
-        new_names = {}
-        for variant in study.trained.index:
-            task = study.by_name[variant]["task_name"]
-            if task not in protocol.configs:
-                continue
-            encoding = study.by_name[variant]["model.encodings"]
-            name = SEPARATOR.join([encoding, task])
-            cases = study.cases_of(variant)
-            cases = cases[cases["seed"] < protocol.seeds]
-            run_ids = set(cases["run_id"])
-            reason = reason_to_leave_out(study, task, cases, protocol)
-            if not reason and name in runs_of:
-                if run_ids <= runs_of[name]:
-                    continue
-                reason = "the table has a row with this name and other runs"
-            if reason:
-                tasks_left_out.setdefault((encoding, folder, reason), []).append(task)
-            else:
-                runs_of[name] = run_ids
-                new_names[variant] = name
-        if new_names:
-            missing += study.missing
-        parts.append(_part(study, new_names, protocol.seeds))
-    sentences = []
-    for (encoding, folder, reason), tasks in tasks_left_out.items():
-        sentences.append(f"{encoding} in {folder} is left out of {', '.join(tasks)}: {reason}.")
-    return MergedStudies(_united(parts, missing), tuple(sentences))
+    runs = setting_tables.full_grid(study, fewest_seeds=2)
+    if runs.empty:
+        return runs
+    chosen = selection.choose(study)
+    signs_of = {}
+    for variant in runs["name"].unique():
+        # The only variant of a study has no name there: it differs from no other one.
+        signs_of[variant] = " ".join(signs.of_name(chosen, variant or chosen.variants.index[0]))
+    axes = [axis for axis in study.axes if axis in runs and axis not in (_RATE, "task")]
+    labels = runs[axes].astype(str).to_numpy()
+    names = pd.Series([SEPARATOR.join(filter(None, row)) for row in labels], index=runs.index)
+    first = runs.columns.get_loc("max_length") + 1
+    columns = dict.fromkeys([*_LABELS, STEP_TIME, "seed", "solved", *runs.columns[first:]])
+    added = {"signs": runs["name"].map(signs_of), "name": names, STEP_TIME: names.map(step_times)}
+    return runs.assign(**added)[list(columns)]
 
 
-def _part(study: Study, new_names: Mapping[str, str], seeds: int) -> Study:
-    """Return some variants of a study under other names, with the smaller seeds."""
-    variants = study.variants.loc[list(new_names)].rename(index=new_names)
-    cases = study.cases[study.cases["variant"].isin(new_names) & (study.cases["seed"] < seeds)]
-    cases = cases.assign(variant=cases["variant"].map(new_names))
-    measured = study.measured[study.measured["run"].isin(cases["run"])]
-    return dataclasses.replace(study, variants=variants, cases=cases, measured=measured)
-
-
-def _united(parts: Sequence[Study], missing: int) -> Study:
-    """Return one study with the variants of several ones."""
-    cases, measured = [], []
-    first_run = 0
-    for part in parts:
-        # Every study counts its runs from 0, and cases find their numbers by this count.
-        cases.append(part.cases.assign(run=part.cases["run"] + first_run))
-        measured.append(part.measured.assign(run=part.measured["run"] + first_run))
-        first_run += 1 + max(part.measured["run"], default=0)
-    axes = tuple(dict.fromkeys(axis for part in parts for axis in part.axes))
-    variants = pd.concat([part.variants for part in parts])
-    variants[list(axes)] = variants[list(axes)].fillna("")
-    all_cases = pd.concat(cases, ignore_index=True)
-    return dataclasses.replace(
-        parts[0],
-        name="suite",
-        axes=axes,
-        variants=frame.described(variants, all_cases),
-        cases=all_cases,
-        measured=pd.concat(measured, ignore_index=True),
-        missing=missing,
-        # Without candidates, intervals are over the seeds at the chosen rate.
-        settings=None,
-        candidates=None,
-    )
-
-
-def reason_to_leave_out(
-    study: Study, task: str, cases: pd.DataFrame, protocol: SuiteProtocol
-) -> str:
-    """Return why the runs of a task are left out of the table; "" if they are not."""
-    if study.name != protocol.study:
-        return f"its study is {study.name}, and this table is of {protocol.study}"
-    if cases.empty:
-        return ""
-    config = cases["config"].iloc[0]
-    expected = protocol.configs[task]
-    differences = []
-    for group in _COMPARED:
-        for setting in sorted(expected[group].keys() | config[group].keys()):
-            path = f"{group}.{setting}"
-            before, now = config[group].get(setting), expected[group].get(setting)
-            if path not in _FREE and before != now:
-                differences.append(f"config.{path} was {before} and is {now} now")
-    return "; ".join(differences)
-
-
-def tables(merged: Study, seeds: int, costs: Mapping[str, float]) -> list[Table]:
-    """Return the tables of the suite; the first one has seeds, solved tasks, mean ranks and costs.
-
-    Args:
-      seeds: of each task of a finished row.
-      costs: time of a step relative to nope, by the label of the encodings.
-    """
-    declared = []
-    for spec in merged.spec.tables:
-        declared += declared_tables.tables(merged, spec)
-    first, *others = declared
-    return [_with_summary(merged, first, seeds, costs), *others]
-
-
-def page_of_study(folder: Path, costs: Sequence[Path] = ()) -> str:
-    """Return the tables of one study with the axes of the suite as text."""
-    study = selection.choose(frame.read(folder))
-    first = study.cases.drop_duplicates("task")
-    configs = dict(zip(first["task"], first["config"], strict=True))
-    num_seeds = int(study.variants["runs"].max())
-    return page([folder], SuiteProtocol(study.name, configs, num_seeds), "", costs).markdown
-
-
-def page(
-    folders: Sequence[Path], protocol: SuiteProtocol, remark: str, costs: Sequence[Path] = ()
-) -> Page:
-    """Return the tables of several folders, with a remark before them.
-
-    Args:
-      costs: files of step times, which take precedence over the files of the folders.
-    """
-    rows = merged(folders, protocol)
-    parts = [remark] if remark else []
-    parts += rows.left_out
-    if rows.study.variants.empty:
-        return Page("\n\n".join(parts), "")
-    times = step_times([*costs, *(folder / COST for folder in folders)])
-    of_rows = tables(rows.study, protocol.seeds, times)
-    if rows.study.missing:
-        parts.append(f"Runs of these rows without a record: {rows.study.missing}.")
-    parts += [part for part in formats.sections(of_rows) if part]
-    # The page has no table of single seeds.
-    parts.append(formats.notes(of_rows).replace(notes.EVERY_SEED_SHOWN, ""))
-    latex = "\n".join(as_latex(table, rows.study.name) for table in of_rows)
-    return Page("\n\n".join(parts), latex)
+def read_scores(file: Path) -> pd.DataFrame:
+    """Return the scores of published rows, as `scores` has them."""
+    return pd.read_csv(file, dtype=dict.fromkeys(_LABELS, str)).fillna({"signs": ""})
 
 
 def step_times(files: Iterable[Path]) -> dict[str, float]:
@@ -234,42 +116,180 @@ def step_times(files: Iterable[Path]) -> dict[str, float]:
     return times
 
 
-def _with_summary(merged: Study, table: Table, seeds: int, costs: Mapping[str, float]) -> Table:
-    ranks = ranking.mean_ranks(merged)
-    by_name = ranking.by_name(merged)
-    num_tasks = merged.variants["task_name"].nunique()
-    rows = []
-    for row in table.rows:
-        name = row[0].text
-        variants = list(by_name[name].values())
-        num_solved = sum(ranking.is_solved(merged, variant) for variant in variants)
-        counts = [merged.by_name[variant]["runs"] for variant in variants]
-        more = [_seeds(counts, seeds), Cell(f"{num_solved}/{num_tasks}", num_solved)]
-        if ranks:
-            more.append(_rank(ranks.get(name)))
-        cost = costs.get(name)
-        more.append(Cell(number(cost, exact=False), cost))
-        rows.append((*row, *more))
-    header = [*table.header, "seeds", "solved tasks"]
-    explanations = [*table.notes, _SEEDS_NOTE]
-    if ranks:
-        header.append("mean rank")
-        explanations.append(_RANK_NOTE)
-    header.append("step time")
-    explanations.append(_COST_NOTE)
-    return Table(table.title, _CAPTION, tuple(header), tuple(rows), tuple(explanations))
+def united(published: pd.DataFrame, folders: Sequence[Path], protocol: SuiteProtocol) -> Rows:
+    """Return the published rows and the rows in folders; the first one with a name counts.
+
+    Args:
+      published: of `read_scores`; runs of other tasks, rates and seeds are left out.
+      folders: each holds a study of one row.
+
+    Raises:
+      UserError: a folder holds no study, or a record is damaged.
+    """
+    is_of_protocol = (
+        published["task"].isin(list(protocol.configs))
+        & published[_RATE].astype(float).isin(protocol.rates)
+        & (published["seed"] < protocol.seeds)
+    )
+    runs = published[is_of_protocol]
+    left_out: list[str] = []
+    for folder in folders:
+        row = _row(folder, protocol)
+        left_out += row.left_out
+        if row.scores.empty:
+            continue
+        name = row.scores["name"].iloc[0]
+        same = runs[runs["name"] == name]
+        # A row of this machine may have been published since.
+        new = row.scores[~row.scores["run_id"].isin(same["run_id"])]
+        if new["task"].isin(same["task"]).any():
+            reason = "the table has a row with this name and other runs"
+            left_out.append(f"{name} is left out: {reason}.")
+        else:
+            runs = pd.concat([runs, new], ignore_index=True)
+    return Rows(runs, tuple(left_out))
 
 
-def _seeds(counts: Sequence[int], seeds: int) -> Cell:
-    fewest, most = min(counts), max(counts)
-    text = str(fewest) if fewest == most else f"{fewest} to {most}"
-    if fewest < seeds:
-        text += f" of {seeds}, unfinished"
-    return Cell(text, fewest)
+def _row(folder: Path, protocol: SuiteProtocol) -> Rows:
+    """Return the tasks of a folder's row that can be compared with other rows."""
+    study = frame.read(folder)
+    if study.name != protocol.study:
+        reason = f"its study is {study.name}, and this table is of {protocol.study}"
+        return Rows(pd.DataFrame(), (f"{folder.name} is left out: {reason}.",))
+    tasks_of: dict[str, list[str]] = {}  # by the reason to leave them out
+    planned = set(study.variants["task"])
+    for task in protocol.configs:
+        if task in planned:
+            reason = _reason_to_leave_out(study.cases[study.cases["task"] == task], task, protocol)
+            tasks_of.setdefault(reason, []).append(task)
+    kept = tasks_of.pop("", [])
+    name = study.variants["model.encodings"].iloc[0]
+    left_out = []
+    for reason, tasks in tasks_of.items():
+        left_out.append(f"{name} is left out of {', '.join(tasks)}: {reason}.")
+    if not kept:
+        return Rows(pd.DataFrame(), tuple(left_out))
+    runs = scores(study, step_times([folder / COST]))
+    return Rows(runs[runs["task"].isin(kept)], tuple(left_out))
 
 
-def _rank(rank: MeanRank | None) -> Cell:
-    if rank is None:
+def _reason_to_leave_out(cases: pd.DataFrame, task: str, protocol: SuiteProtocol) -> str:
+    """Return why the runs of a task are left out of the table; "" if they are not."""
+    num_finished = int(cases["status"].isin(["finished", "diverged"]).sum())
+    num_runs = len(protocol.rates) * protocol.seeds
+    if num_finished < num_runs:
+        return f"{num_finished} of its {num_runs} runs are finished"
+    config, expected = cases["config"].iloc[0], protocol.configs[task]
+    differences = []
+    for group in _COMPARED:
+        for setting in sorted(expected[group].keys() | config[group].keys()):
+            path = f"{group}.{setting}"
+            before, now = config[group].get(setting), expected[group].get(setting)
+            if path not in _FREE and before != now:
+                differences.append(f"config.{path} was {before} and is {now} now")
+    return "; ".join(differences)
+
+
+def page(
+    published: pd.DataFrame,
+    folders: Sequence[Path],
+    protocol: SuiteProtocol,
+    spec: AnalysisSpec,
+    remark: str,
+) -> Page:
+    """Return the tables of the published rows and the rows in folders, with a remark before them.
+
+    Raises:
+      UserError: a folder holds no study, or a record is damaged.
+    """
+    rows = united(published, folders, protocol)
+    parts = [remark, *rows.left_out]
+    if rows.scores.empty:
+        return Page("\n\n".join(parts), "")
+    of_rows = tables(rows.scores, spec, tuple(protocol.configs))
+    parts += [*formats.sections(of_rows), formats.notes(of_rows)]
+    return Page("\n\n".join(parts), "\n".join(as_latex(table, "suite") for table in of_rows))
+
+
+def tables(runs: pd.DataFrame, spec: AnalysisSpec, tasks: Sequence[str]) -> list[Table]:
+    """Return the table of a single task, or four tables with a column for each task.
+
+    Args:
+      runs: one row for each run, as `scores` returns them.
+    """
+    runs = runs.assign(name=_names_with_signs(runs))
+    if len(tasks) == 1:
+        table = setting_tables.by_setting(spec, runs)
+        return [notes.table(table.title, table.caption, table.header, table.rows, table.notes)]
+    by_task = {}
+    for task in tasks:
+        of_task = runs[runs["task"] == task]
+        if len(of_task):
+            by_variant = setting_tables.by_variant(spec, of_task)
+            by_task[task] = by_variant.set_index("name").to_dict("index")
+    times = runs.groupby("name", sort=False)[STEP_TIME].first()
+    of_columns = []
+    for column, (title, caption) in _captions(spec).items():
+        header = ["variant", *tasks]
+        rows = []
+        for name in times.index:
+            numbers = [by_task.get(task, {}).get(name) for task in tasks]
+            rows.append([Cell(name), *(_cell(row, column) for row in numbers)])
+        remarks = [setting_tables.INTERVALS_NOTE, notes.NOT_SOLVED]
+        if column == "runs":
+            header.append(STEP_TIME)
+            rows = [[*row, _step_time(time)] for row, time in zip(rows, times, strict=True)]
+            remarks = [_COST_NOTE]
+        of_columns.append(notes.table(title, caption, header, rows, remarks))
+    return of_columns
+
+
+def _names_with_signs(runs: pd.DataFrame) -> pd.Series:
+    """Return the name of the row of each run, with the signs that it has on any task."""
+    names = {}
+    for name, of_name in runs.groupby("name"):
+        words = " ".join(of_name["signs"]).split()
+        names[name] = " ".join([str(name), *dict.fromkeys(words)])
+    return runs["name"].map(names)
+
+
+def _captions(spec: AnalysisSpec) -> dict[str, tuple[str, str]]:
+    """Return the title and the caption of the table of each column."""
+    place = f"{setting_tables.multiple_of(spec):g}× the training length"
+    return {
+        "runs": (
+            "Runs that extrapolate",
+            "Of the runs that solve the training lengths, at any learning rate, those that "
+            f"extrapolate: with an exact match of at least {spec.extrapolation.threshold:g} at "
+            f"{place}.",
+        ),
+        "best": (
+            "At the best learning rate",
+            f"Exact match at {place}, at the best learning rate, which half of the seeds chooses "
+            "and the other half scores.",
+        ),
+        "validation": (
+            "At the learning rate that validation chooses",
+            f"Exact match at {place}, at the learning rate with the lowest validation loss, where "
+            "all that every seed solves are equally good.",
+        ),
+        "area": (
+            "Area",
+            "Mean exact match over the logarithm of the length, from the training length to the "
+            "longest test, at the best learning rate for it.",
+        ),
+    }
+
+
+def _cell(row: Mapping[str, Any] | None, column: str) -> Cell:
+    """Return a number of `setting_tables.by_variant`; a dash if the task has no such row."""
+    if row is None:
         return Cell(DASH)
-    low, high = rank.interval.low, rank.interval.high
-    return Cell(f"{rank.mean:.1f} [{low:.1f}, {high:.1f}]", rank.mean)
+    if column == "runs":
+        return setting_tables.counts(row)
+    cell = setting_tables.cell(row, column)
+    return cell if row["solved"] else dataclasses.replace(cell, text=cell.text + notes.UNSOLVED)
+
+
+def _step_time(time: float) -> Cell:
+    return Cell(DASH) if pd.isna(time) else Cell(number(time, exact=False), time)

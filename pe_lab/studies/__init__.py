@@ -2,8 +2,7 @@
 
     base         every setting once
     quickstart   a first study: `pe-lab sweep quickstart`
-    suite        the standard suite, and in suite_rows its published rows
-    suite_grid   the suite's second protocol, and in suite_grid.csv scores of its published runs
+    suite_grid   the standard suite, and in suite_grid.csv the scores of its published runs
 
 A config file of your own starts from the base:
 

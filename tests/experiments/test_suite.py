@@ -1,6 +1,7 @@
 """The standard suite from its command: an encoding of a user's package inside the table."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -9,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from docs.build import suite_rows
+from docs.build import costs, suite_rows
+from docs.build import suite_grid as grid_of_docs
 from experiments import publish
 from pe_lab import cli
-from pe_lab.results import suite_grid
+from pe_lab.results.suite import read_scores
 from pe_lab.runs import records
 from pe_lab.runs.labels import parse_several
-from pe_lab.studies import suite
+from pe_lab.studies import _suite as suite
+from pe_lab.studies import suite_grid
 from pe_lab.sweeps import design_checks, study
 from tests.experiments.entry_points import call, refused
 
@@ -30,7 +33,7 @@ class Mine(ALiBi):
 
 def runs(*encodings, form=suite.SMOKE, names=None):
     points = suite.points([encodings], form, names)
-    return study.expand(form.name, suite.get_config(form.smoke).to_dict(), points, Path()).runs
+    return study.expand(form.name, suite.get_config(form).to_dict(), points, Path()).runs
 
 
 @pytest.mark.full
@@ -48,12 +51,12 @@ def test_a_users_encoding_is_trained_once_and_an_interrupted_command_goes_on(tmp
     process.terminate()
     process.wait()
     before = {path: path.read_bytes() for path in folder.glob("records/*.json")}
-    assert 0 < len(before) < 5  # three rates of one seed, then two seeds
+    assert 0 < len(before) < 18  # two tasks, three rates, three seeds
     done = call("suite", *arguments, path=[tmp_path])
     assert done.returncode == 0, done.stderr
     assert {path: path.read_bytes() for path in before} == before
     trained = records.read_all(folder).values()
-    assert [record["status"] for record in trained] == ["finished"] * 5
+    assert [record["status"] for record in trained] == ["finished"] * 18
     (row,) = [line for line in done.stdout.splitlines() if line.startswith("| mine")][:1]
     assert row.split("|")[1].strip() == "mine"
     assert row in (tmp_path / "rows" / "all_rows.md").read_text()
@@ -62,14 +65,11 @@ def test_a_users_encoding_is_trained_once_and_an_interrupted_command_goes_on(tmp
 
 @pytest.fixture
 def short_suite(monkeypatch):
-    """The complete form with tiny models, one task, and one seed more than tuning has."""
-    whole = suite.get_config
-    task, _, _ = suite.TASKS["copy"]
-    form = replace(suite.FULL, tasks=("copy",), seeds=2, tune=suite.SMOKE.tune)
+    """The complete form with tiny models and two tasks."""
+    form = replace(suite.FULL, tasks=suite.SMOKE.tasks)
     monkeypatch.setattr(suite, "FULL", form)
-    monkeypatch.setattr(suite, "TASKS", {"copy": (task, 4, 12)})
-    monkeypatch.setattr(suite, "get_config", lambda smoke=False: whole(smoke=True))
-    timed = whole(smoke=True)
+    monkeypatch.setattr(suite, "get_config", lambda form: suite_grid.get_config(smoke=True))
+    timed = suite_grid.get_config(smoke=True)
     timed.task = dict(name="copy", num_symbols=8)
     timed.train.update(max_length=4)
     timed.evaluate.update(lengths=(4,), curve_lengths=(4,))
@@ -84,8 +84,11 @@ def test_a_row_goes_from_its_training_through_an_archive_into_the_table(
     published = checkout / "results" / "published"
     published.mkdir(parents=True)
     trained.mkdir()
-    for name in ("suite", "encoding_costs"):
-        (published / name).symlink_to(ROOT / "results" / "published" / name)
+    for folder in (*grid_of_docs.FOLDERS, costs.FOLDER):
+        (checkout / folder).symlink_to(ROOT / folder)
+    shipped = checkout / suite_rows.SCORES
+    shipped.parent.mkdir(parents=True)
+    shutil.copy(ROOT / suite_rows.SCORES, shipped)
     (trained / "my_row_package.py").write_text(MINE)
     monkeypatch.setenv("PYTHONPATH", f"{trained}{os.pathsep}{ROOT}")
     monkeypatch.syspath_prepend(trained)
@@ -94,7 +97,7 @@ def test_a_row_goes_from_its_training_through_an_archive_into_the_table(
     assert cli.run([*command, "--bundle=mine.zip"]) == 0
     assert "bundle   mine.zip\n" in capsys.readouterr().out
     of_row = records.read_all(trained / "results" / "suite" / "mine")
-    assert len(of_row) == 4  # three rates of one seed, then a seed with the best
+    assert len(of_row) == 18  # two tasks, three rates, three seeds
 
     monkeypatch.chdir(checkout)
     # The code of this checkout need not be committed.
@@ -107,13 +110,13 @@ def test_a_row_goes_from_its_training_through_an_archive_into_the_table(
     assert {run["status"] for run in records.read_all(row).values()} == {"finished"}
 
     suite_rows.write(checkout)
-    monkeypatch.setattr(suite, "ROWS", checkout / suite_rows.FOLDER)
+    monkeypatch.setattr(suite, "SCORES", shipped)
     capsys.readouterr()
     monkeypatch.chdir(tmp_path)  # the row comes with pe_lab
     assert cli.run(["suite"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line[:6] == "| mine"][:1]
-    copy, seeds, _, step_time = [cell.strip() for cell in line.split("|")][2:-1]
-    assert (copy[:4], seeds) == ("0.00", "2")
+    copy, flip_flop, step_time = [cell.strip() for cell in line.split("|")][2:-1]
+    assert (copy, flip_flop) == ("0/0", "0/0")
     assert float(step_time) > 0
     assert cli.run(command) == 0
     assert "mine: its row is published, so nothing is trained." in capsys.readouterr().out
@@ -159,16 +162,20 @@ def test_the_command_itself_takes_no_accelerator(tmp_path):
     command = [sys.executable, "-m", "pe_lab", "suite", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "3 runs in 1 run group" in done.stdout
+    assert "to train: 18 runs in" in done.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["rope", "fox"])
-def test_quick_runs_are_those_of_the_published_grid(encoding):
-    published = set(suite_grid.read_scores(suite.GRID_SCORES)["run_id"])
-    ids = {run.run_id for run in runs(dict(name=encoding), form=suite.QUICK)}
-    assert len(ids) == 3 * 3  # learning rates, seeds
-    assert ids <= published
+def test_the_runs_of_a_row_are_those_of_suite_grid(encoding):
+    points, config = suite_grid.sweep(), suite_grid.get_config().to_dict()
+    of_grid = {run.run_id for run in study.expand("suite_grid", config, points, Path()).runs}
+    whole = {run.run_id for run in runs(dict(name=encoding), form=suite.FULL)}
+    assert len(whole) == 6 * 3 * 3  # tasks, learning rates, seeds
+    assert whole <= of_grid
+    quick = {run.run_id for run in runs(dict(name=encoding), form=suite.QUICK)}
+    assert len(quick) == 3 * 3
+    assert quick <= whole & set(read_scores(suite.SCORES)["run_id"])
 
 
 @pytest.mark.slow
@@ -193,11 +200,3 @@ def test_an_encoding_may_have_positions_of_its_own():
     (encoding,) = parse_several('dict(name="alibi", positions=dict(name="shifted", max_shift=4))')
     run = runs(encoding)[0]
     assert run.model.encodings[0].to_dict()["positions"]["name"] == "shifted"
-
-
-@pytest.mark.slow
-def test_every_task_is_tested_at_the_same_multiples_of_its_training_length():
-    for task in suite.TASKS:
-        run = runs({"name": "nope"}, form=suite.FULL, names=[task])[0]
-        trained = run.train.max_length
-        assert [n / trained for n in run.evaluate.lengths] == [1, 1.5, 2, 4]

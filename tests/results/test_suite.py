@@ -1,53 +1,29 @@
-"""The tables of the standard suite, from the records of several folders."""
+"""The tables of the suite, from scores that pe_lab ships and from folders."""
 
-import itertools
-
+import pandas as pd
 import pytest
 
-from pe_lab.results import ranking, suite
+from pe_lab.results import frame, read_analysis_spec, suite
 from pe_lab.runs.declarations import older_values
 from pe_lab.runs.evaluation_settings import Evaluate
 from pe_lab.runs.settings import Model, Train
-from tests.results.fake_study import point, record, texts, write_study
+from tests.results.fake_study import texts, write_study
+from tests.results.test_setting_tables import LOSSES, RATES, entry
 
-BY_TASK = {"rows": "model.encodings", "columns": "task"}
-AT_TWO = {"name": "exact_match", "at": 2, "show": "iqm"}
-ANALYSIS = {
-    "tuned": ["train.learning_rate"],
-    "tables": [
-        BY_TASK | {"title": "At twice the training length", "metric": AT_TWO},
-        BY_TASK | {"title": "Solved seeds", "metric": "solved"},
-    ],
-}
-TASKS = ("copy", "sort")
+ANALYSIS = {"tuned": ["train.learning_rate"]}
+SPEC = read_analysis_spec.from_dict(ANALYSIS)
+# Exact match at twice the length by rate. Published studies have a rate more than other rows.
+COPY = {"shaw": (0.95, 1.0, 1.0, 0.0), "rope": (0.0, 0.1, 0.0, 1.0)}
+SORT = {"shaw": (0.5, 0.5, 0.5, 0.5), "rope": (1.0, 1.0, 1.0, 1.0)}
+MINE = {"copy": (0.0, 0.2, 0.95), "sort": (0.3, 0.3, 0.3)}
 SETTINGS = {
     "task": {"name": "any"},
     "layout": {"name": "decoder", "end_token": True, "examples_per_context": 1},
     "positions": {"name": "contiguous"},
     "model": older_values(Model) | {"width": 64, "encodings": []},
     "train": older_values(Train) | {"steps": 100, "max_length": 4, "learning_rate": 0.1},
-    "evaluate": older_values(Evaluate) | {"lengths": [4, 8]},
+    "evaluate": older_values(Evaluate) | {"lengths": [4, 8], "offsets": [0]},
 }
-
-
-def write(folder, rows, seeds=10, solved=1.0, *, name="suite", steps=100, runs=""):
-    """A study whose runs have exact match at twice the training length by encoding and task."""
-    entries = []
-    for encoding, of_tasks in rows.items():
-        for (task, far), seed in itertools.product(of_tasks.items(), range(seeds)):
-            value = far[seed % len(far)] if isinstance(far, tuple) else far
-            run = record(
-                f"{encoding}-{task}-{seed}{runs}",
-                seed,
-                test={4: 1.0, 8: value},
-                validation={4: solved},
-                task=task,
-            )
-            run["config"] = config(encoding, task, seed, steps)
-            more = {"task": task, "train.learning_rate": "0.003"}
-            entries.append((point(encoding, seed, **more), run))
-    folder.mkdir()
-    return write_study(folder, *entries, name=name, analysis=ANALYSIS)
 
 
 def settings(task, steps=100):
@@ -55,148 +31,200 @@ def settings(task, steps=100):
     return SETTINGS | {"task": {"name": task}, "train": train}
 
 
-def config(encoding, task, seed, steps):
-    """The config of a run."""
-    of_task = settings(task, steps)
-    encodings = [{"name": encoding, "reads_positions": True}]
-    return of_task | {"seed": seed, "model": of_task["model"] | {"encodings": encodings}}
+def entries(encoding, task, values, *, seeds=3, steps=100, runs="", curve=(4,), **more):
+    """The runs of an encoding on a task: labels and records."""
+    rates, losses = (*RATES, "1.0"), (*LOSSES, 1e-2)
+    for rate, value, loss in zip(rates, values, losses, strict=False):
+        for seed in range(seeds):
+            labels, run = entry(encoding, rate, seed, value, loss, **more)
+            run["run_id"] += f"{task}{runs}"
+            of_task = settings(task, steps)
+            encodings = [{"name": encoding, "reads_positions": True}]
+            run["config"] = of_task | {
+                "seed": seed,
+                "model": of_task["model"] | {"encodings": encodings},
+                "evaluate": of_task["evaluate"] | {"curve_lengths": list(curve)},
+            }
+            yield labels | {"task": task}, run
 
 
-def protocol(tasks=TASKS, seeds=10):
-    return suite.SuiteProtocol("suite", {task: settings(task) for task in tasks}, seeds)
+def write(folder, *runs, name="suite", missing=()):
+    """A study of runs, some of them without a record."""
+    folder.mkdir()
+    written = [(labels, run["run_id"] if run["run_id"] in missing else run) for labels, run in runs]
+    return write_study(folder, *written, name=name, analysis=ANALYSIS)
 
 
-@pytest.fixture
-def published(tmp_path):
-    rows = {
-        "shaw": {"copy": 1.0, "sort": 1.0},
-        "rope": {"copy": 0.5, "sort": 0.7},
-        "alibi": {"copy": 0.2, "sort": 0.9},
+def row(folder, label="mine", tasks=("copy", "sort"), *, name="suite", missing=(), **more):
+    """A row in a folder."""
+    runs = [run for task in tasks for run in entries(label, task, MINE[task], **more)]
+    return write(folder, *runs, name=name, missing=missing)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """Scores as they are read from the file that pe_lab ships, of copy and sort."""
+    file = tmp_path_factory.mktemp("published") / "scores.csv"
+    whole = []
+    for task, values in {"copy": COPY, "sort": SORT}.items():
+        runs = [run for name in values for run in entries(name, task, values[name], seeds=6)]
+        study = frame.read(write(file.parent / task, *runs, name=f"suite_grid_{task}"))
+        whole.append(suite.scores(study, {"rope": 1.04}))
+    pd.concat(whole).to_csv(file, index=False)
+    return suite.read_scores(file)
+
+
+def protocol(*tasks, name="suite"):
+    rates = tuple(float(rate) for rate in RATES)
+    return suite.SuiteProtocol(name, {task: settings(task) for task in tasks}, rates, 3)
+
+
+def page(published, *folders, tasks=("copy", "sort"), name="suite"):
+    return suite.page(published, folders, protocol(*tasks, name=name), SPEC, "A remark.")
+
+
+def tables(published, *folders, tasks=("copy", "sort")):
+    rows = suite.united(published, folders, protocol(*tasks))
+    return suite.tables(rows.scores, SPEC, tasks)
+
+
+def test_several_tasks_have_a_table_for_each_number_with_a_column_for_each_task(
+    tmp_path, published
+):
+    tasks = ("copy", "recall", "sort")
+    runs, best, chosen, area = tables(published, row(tmp_path / "mine"), tasks=tasks)
+    assert runs.header == ("variant", *tasks, "step time")
+    assert texts(runs) == {
+        "shaw": ["9/9", "–", "0/9", "–"],
+        "rope": ["0/9", "–", "9/9", "1.04"],
+        "mine": ["3/9", "–", "0/9", "–"],
     }
-    return write(tmp_path / "published", rows)
+    assert best.header == chosen.header == area.header == ("variant", *tasks)
+    assert texts(best)["mine"] == ["0.95 [0.95, 0.95]", "–", "0.30 [0.30, 0.30]"]
+    assert texts(best)["rope"] == ["0.10 [0.10, 0.10]", "–", "1.00 [1.00, 1.00]"]
+    # All rates are solved, so that they are equally good, and their mean counts.
+    assert texts(chosen)["mine"] == ["0.38 [0.38, 0.38]", "–", "0.30 [0.30, 0.30]"]
+    # The mean of both ends, 1 at the training length.
+    assert texts(area)["mine"] == ["0.97 [0.97, 0.97]", "–", "0.65 [0.65, 0.65]"]
 
 
-def tables(*folders):
-    return suite.tables(suite.merged(folders, protocol()).study, 10, {"rope": 1.04})
+def test_a_single_task_has_one_table_with_all_numbers(tmp_path, published):
+    (table,) = tables(published, row(tmp_path / "mine", tasks=["copy"]), tasks=["copy"])
+    assert table.title == "At most, best and chosen learning rate"
+    assert table.header[1:] == ("runs", "reliably", "best", "validation", "area")
+    found = texts(table)
+    assert [each[0] for each in found.values()] == ["9/9", "0/9", "3/9"]
+    assert found["mine"][2:4] == ["0.95 [0.95, 0.95]", "0.38 [0.38, 0.38]"]
 
 
-@pytest.mark.slow
-def test_rows_of_two_folders_are_in_one_table_with_ranks_and_step_times(tmp_path, published):
-    mine = write(tmp_path / "mine", {"mine": {"copy": 0.4, "sort": 0.8}})
-    table = tables(published, mine)[0]
-    assert table.header[1:] == ("copy", "sort", "seeds", "solved tasks", "mean rank", "step time")
-    assert texts(table) == {
-        "shaw": ["1.00 [1.00, 1.00]", "1.00 [1.00, 1.00]", "10", "2/2", "1.0 [1.0, 1.0]", "–"],
-        "rope": ["0.50 [0.50, 0.50]", "0.70 [0.70, 0.70]", "10", "2/2", "3.0 [3.0, 3.0]", "1.04"],
-        "alibi": ["0.20 [0.20, 0.20]", "0.90 [0.90, 0.90]", "10", "2/2", "3.0 [3.0, 3.0]", "–"],
-        "mine": ["0.40 [0.40, 0.40]", "0.80 [0.80, 0.80]", "10", "2/2", "3.0 [3.0, 3.0]", "–"],
-    }
+def test_a_row_without_a_task_has_a_dash_there(tmp_path, published):
+    runs, *_ = tables(published, row(tmp_path / "mine", tasks=["sort"]))
+    assert texts(runs)["mine"] == ["–", "0/9", "–"]
 
 
-def test_a_rank_has_the_interval_over_seeds(tmp_path):
-    """Half of b's seeds are above a and half are below, so b is first in some resamples only."""
-    rows = {"a": {"copy": 0.5, "sort": 1.0}, "b": {"copy": (0.0, 0.0, 0.0, 0.9, 0.9), "sort": 0.0}}
-    merged = suite.merged([write(tmp_path / "rows", rows)], protocol()).study
-    rank = ranking.mean_ranks(merged)["b"]
-    assert rank.mean == 2.0
-    assert (rank.interval.low, rank.interval.high) == (1.5, 2.0)
+def test_a_number_of_which_no_run_is_solved_has_the_sign_and_its_note(tmp_path, published):
+    mine = row(tmp_path / "mine", threshold=1.5)
+    runs, best, *_ = tables(published, mine)
+    assert texts(runs)["mine"] == ["0/0", "0/0", "–"]
+    assert texts(best)["mine"] == ["0.95 [0.95, 0.95]*", "0.30 [0.30, 0.30]*"]
+    assert any(note.startswith("*: no seed solved") for note in best.notes)
 
 
-def test_an_encoding_that_did_not_solve_a_task_has_no_rank(tmp_path, published):
-    mine = write(tmp_path / "mine", {"mine": {"copy": 1.0, "sort": 1.0}}, solved=0.5)
-    row = texts(tables(published, mine)[0])["mine"]
-    assert row == ["1.00 [1.00, 1.00]*", "1.00 [1.00, 1.00]*", "10", "0/2", "–", "–"]
+def test_a_diverged_run_counts_as_an_exact_match_of_zero(tmp_path, published):
+    runs = list(entries("mine", "copy", (1.0, 0.0, 0.0)))
+    diverged = runs[0][1]
+    diverged |= {"status": "diverged", "error": "the loss is NaN", "rows": []}
+    (table,) = tables(published, write(tmp_path / "mine", *runs), tasks=["copy"])
+    numbers = texts(table)["mine"]
+    assert numbers[0] == "2/8"
+    # The best rate is chosen by one seed and scored by the two others. The diverged seed chooses
+    # another rate, with a score of 0, and is half of the score of each other one.
+    assert numbers[2].partition(" ")[0] == f"{(0 + 0.5 + 0.5) / 3:.2f}"
 
 
-def test_an_encoding_without_positions_for_a_task_has_a_dash_there_and_no_rank(tmp_path, published):
-    mine = write(tmp_path / "mine", {"mine": {"copy": 1.0}})
-    row = texts(tables(published, mine)[0])["mine"]
-    assert row == ["1.00 [1.00, 1.00]", "–", "10", "1/2", "–", "–"]
+def test_a_row_that_reveals_the_target_length_has_the_sign_and_its_note(tmp_path, published):
+    runs = list(entries("mine", "copy", MINE["copy"]))
+    runs += entries("mine", "sort", MINE["sort"], reveals=True)
+    text = page(published, write(tmp_path / "mine", *runs)).markdown
+    assert text.count("\n| mine † ") == 4
+    assert "- †: reveals the target length" in text
 
 
-def test_a_form_with_fewer_seeds_takes_the_first_ones_and_ranks_nothing(tmp_path, published):
-    mine = write(tmp_path / "mine", {"mine": {"copy": (0.1, 0.2, 0.9)}}, seeds=3)
-    merged = suite.merged([published, mine], protocol(["copy"], 3)).study
-    assert set(merged.variants["runs"]) == {3}
-    table = suite.tables(merged, 3, {})[0]
-    assert table.header[1:] == ("copy", "seeds", "solved tasks", "step time")
-    assert texts(table)["mine"] == ["0.30", "3", "1/1", "–"]
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"missing": {"mine0.012copy"}}, "8 of its 9 runs are finished"),
+        ({"steps": 50}, "config.train.steps was 50 and is 100 now"),
+    ],
+)
+def test_a_task_that_cannot_be_compared_is_named_with_the_reason(
+    tmp_path, published, changed, reason
+):
+    mine = row(tmp_path / "mine", tasks=["copy"], **changed)
+    text = page(published, mine).markdown
+    assert text.startswith(
+        f"A remark.\n\nmine is left out of copy: {reason}.\n\n## Runs that extrapolate\n"
+    )
+    assert "\n| mine " not in text
 
 
-def test_the_first_folder_with_a_row_counts_and_other_runs_are_named(tmp_path, published):
-    rows = {"rope": {"copy": 0.0, "sort": 0.0}}
-    same, other = write(tmp_path / "same", rows), write(tmp_path / "other", rows, runs="b")
-    merged = suite.merged([published, same, other], protocol())
-    assert texts(suite.tables(merged.study, 10, {})[0])["rope"][0] == "0.50 [0.50, 0.50]"
+def test_a_row_without_some_runs_of_one_task_keeps_the_others(tmp_path, published):
+    mine = row(tmp_path / "mine", missing={"mine0.012copy"})
+    rows = suite.united(published, [mine], protocol("copy", "sort"))
+    assert rows.left_out == ("mine is left out of copy: 8 of its 9 runs are finished.",)
+    runs, *_ = suite.tables(rows.scores, SPEC, ["copy", "sort"])
+    assert texts(runs)["mine"] == ["–", "0/9", "–"]
+
+
+def test_other_lengths_of_the_training_curve_are_no_reason_to_leave_a_row_out(tmp_path, published):
+    rows = suite.united(published, [row(tmp_path / "mine", curve=(4, 6))], protocol("copy"))
+    assert rows.left_out == ()
+    assert "mine" in set(rows.scores["name"])
+
+
+def test_quick_rows_are_left_out_of_the_complete_table(tmp_path, published):
+    mine = row(tmp_path / "mine", tasks=["copy"], name="suite_quick")
+    reason = "its study is suite_quick, and this table is of suite"
+    assert f"\n\nmine is left out: {reason}.\n\n" in page(published, mine).markdown
+
+
+def test_the_first_row_with_a_name_counts_and_one_with_other_runs_is_named(tmp_path, published):
+    same = row(tmp_path / "same")
+    other = row(tmp_path / "other", runs="b")
+    rows = suite.united(published, [same, same, other], protocol("copy", "sort"))
     reason = "the table has a row with this name and other runs"
-    assert merged.left_out == (f"rope in {other} is left out of copy, sort: {reason}.",)
+    assert rows.left_out == (f"mine is left out: {reason}.",)
+    of_mine = rows.scores[rows.scores["name"] == "mine"]
+    assert len(of_mine) == 18
+    assert not of_mine["run_id"].str.endswith("b").any()
 
 
-def test_rows_with_other_settings_are_left_out_and_named_with_the_difference(tmp_path, published):
-    mine = write(tmp_path / "mine", {"mine": {"copy": 0.4, "sort": 0.8}}, steps=50)
-    rows = suite.merged([published, mine], protocol())
-    assert "mine" not in set(rows.study.variants["model.encodings"])
-    assert rows.left_out == (
-        f"mine in {mine} is left out of copy, sort: config.train.steps was 50 and is 100 now.",
-    )
-    page = suite.page([published, mine], protocol(), "").markdown
-    assert page.startswith(f"{rows.left_out[0]}\n\n## At twice")
-    assert "| mine" not in page
+def test_a_page_without_rows_has_the_remark_alone(published):
+    empty = page(published.iloc[:0])
+    assert (empty.markdown, empty.latex) == ("A remark.", "")
 
 
-def test_quick_rows_are_left_out_of_the_complete_table(tmp_path):
-    quick = write(tmp_path / "mine", {"mine": {"copy": 0.4}}, seeds=3, name="suite_quick")
-    assert suite.page([quick], protocol(), "A remark.").markdown == (
-        f"A remark.\n\nmine in {quick} is left out of copy: its study is suite_quick, and this "
-        f"table is of suite."
-    )
+def test_rows_in_folders_need_no_published_ones(tmp_path, published):
+    runs, *_ = tables(published.iloc[:0], row(tmp_path / "mine"))
+    assert texts(runs) == {"mine": ["3/9", "0/9", "–"]}
 
 
-def test_a_page_does_not_claim_that_it_shows_every_seed(tmp_path):
-    folder = write(tmp_path / "rows", {"mine": {"copy": 0.4}}, 3)
-    page = suite.page([folder], protocol(), "").markdown
-    assert "- Intervals [in brackets]: none for 3 seeds.\n" in page
+def test_the_tables_of_a_page_are_latex_with_labels_too(tmp_path, published):
+    latex = page(published, row(tmp_path / "mine")).latex
+    assert latex.count(r"\begin{table}") == 4
+    assert r"\label{tab:suite-runs-that-extrapolate}" in latex
+    assert r"rope & 0/9 & 9/9 & 1.04" in latex
 
 
-def test_the_page_of_one_study_has_all_of_its_rows(published):
-    page = suite.page_of_study(published)
-    assert page == suite.page([published], protocol(), "").markdown
-    assert all(f"\n| {name} " in page for name in ("shaw", "rope", "alibi"))
+def test_the_step_time_of_a_row_is_in_its_folder(tmp_path, published):
+    mine = row(tmp_path / "mine")
+    (mine / suite.COST).write_text('[{"label": "mine", "times_first": 1.5}]')
+    runs, *_ = tables(published, mine)
+    assert texts(runs)["mine"][-1] == "1.50"
 
 
-def test_a_page_says_how_many_runs_are_missing(tmp_path, published):
-    next(published.glob("records/rope-*")).unlink()
-    page = suite.page([published], protocol(), "A remark.").markdown
-    assert page.startswith("A remark.\n\nRuns of these rows without a record: 1.\n\n## At twice")
-    assert "| rope" in page
-
-
-def test_a_row_says_how_many_seeds_it_has_and_whether_it_is_unfinished(tmp_path, published):
-    """Of rope, one run of one task is left; of mine, all but the first seed of each task."""
-    next(published.glob("records/rope-copy-*")).unlink()
-    mine = write(tmp_path / "mine", {"mine": {"copy": 0.4, "sort": 0.8}}, seeds=1)
-    table = tables(published, mine)[0]
-    seeds = {name: cells[table.header.index("seeds") - 1] for name, cells in texts(table).items()}
-    assert seeds == {
-        "shaw": "10",
-        "alibi": "10",
-        "rope": "9 to 10 of 10, unfinished",
-        "mine": "1 of 10, unfinished",
-    }
-    assert any("*unfinished*: more runs follow" in note for note in table.notes)
-
-
-def test_the_tables_of_a_page_are_latex_with_labels_too(published):
-    latex = suite.page([published], protocol(), "").latex
-    assert latex.count(r"\begin{table}") == 2
-    assert r"\label{tab:suite-at-twice-the-training-length}" in latex
-    assert r"shaw & 1.00 [1.00, 1.00] & 1.00 [1.00, 1.00] & 10 & 2/2" in latex
-
-
-def test_the_first_file_with_a_step_time_counts(tmp_path, published):
-    measured, costs = published / suite.COST, tmp_path / "costs.json"
-    measured.write_text('[{"label": "rope", "times_first": 1.5}]')
-    costs.write_text('[{"label": "rope", "times_first": 1.25}]')
-    assert suite.step_times([costs, measured, tmp_path / "none.json"]) == {"rope": 1.25}
-    assert "| 1.25 " in suite.page([published], protocol(), "", [costs]).markdown
-    assert "| 1.50 " in suite.page([published], protocol(), "").markdown
+def test_the_first_file_with_a_step_time_counts(tmp_path):
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    first.write_text('[{"label": "rope", "times_first": 1.25}]')
+    second.write_text('[{"label": "rope", "times_first": 1.5}]')
+    assert suite.step_times([first, second, tmp_path / "none.json"]) == {"rope": 1.25}
