@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from docs.build import catalog, encodings, markdown
+from docs.build import catalog, encodings, markdown, suite_grid
 from docs.site import member_pages
 from pe_lab.encodings.base import InputEncoding
 from pe_lab.inspection import scorecard
 from pe_lab.inspection.encoding_pictures import caption
+from pe_lab.results import formats, frame, notes, suite
+from pe_lab.results.formats import Cell, Table
 from pe_lab.runs import plugins
 
-SUITE = Path("results/published/suite/README.md")
 COMMAND = "pe-lab suite"
 _COSTS = "../results/published/encoding_costs/README.md"
 # The values that a model gives to a constructor, in the programs of the pages.
@@ -49,7 +50,7 @@ def pages(root: Path) -> dict[str, str]:
     """Return the page of each encoding, by its name in the site."""
     rows = encodings.rows(root)
     times = catalog.step_times(root)
-    suite = (root / SUITE).read_text(encoding="utf-8")
+    tables = suite_tables(root)
     texts = {}
     for name in plugins.names("encodings"):
         cls = plugins.find("encodings", name)
@@ -59,7 +60,7 @@ def pages(root: Path) -> dict[str, str]:
             _facts(name, times.get(name, catalog.DASH)),
             f"## Use\n\n{_use(name)}",
             _picture(root, name, rows[name]),
-            f"## In the standard suite\n\n{suite_rows(suite, name)}",
+            f"## In the standard suite\n\n{suite_rows(tables, name)}",
             f"## Class\n\n{member_pages.class_reference(cls)}",
         ]
         texts[f"encodings/{name}"] = "\n\n".join(part for part in parts if part) + "\n"
@@ -194,17 +195,25 @@ def _picture(root: Path, name: str, row: scorecard.Row) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def suite_rows(suite: str, name: str) -> str:
-    """Return the rows of an encoding in the tables of the suite's README, under their headings."""
-    parts = []
-    for section in suite.split("\n## ")[1:]:
-        title, _, text = section.partition("\n")
-        lines = text.splitlines()
-        header = [line for line in lines if line.startswith("| encodings ")]
-        rows = [line for line in lines if re.match(rf"\| {name}[ (]", line)]
-        if header and rows:
-            line = re.sub(r"[^|]", "-", header[0])
-            parts.append("\n".join([f"**{title}**", "", header[0], line, *rows]))
-    if not parts:
+def suite_tables(root: Path) -> dict[Path, Table]:
+    """Return the table of each published study of suite_grid, by its folder."""
+    tables = {}
+    for folder in suite_grid.FOLDERS:
+        study = frame.read(root / folder)
+        (tables[folder],) = suite.tables(suite.scores(study, {}), study.spec, [folder.name])
+    return tables
+
+
+def suite_rows(tables: Mapping[Path, Table], name: str) -> str:
+    """Return the rows of an encoding in the tables of suite_grid."""
+    rows, header, caption = [], [], ""
+    for folder, table in tables.items():
+        task = Cell(f"[{suite_grid.TASKS[folder]}](../{folder}/README.md)")
+        header, caption = ["variant", "task", *table.header[1:]], table.caption
+        of_name = [row for row in table.rows if re.match(rf"{name}( |\(|$)", row[0].text)]
+        rows += [[row[0], task, *row[1:]] for row in of_name]
+    if not rows:
         return f"No row is published yet. This command trains one: `{COMMAND} {name}`."
-    return "\n\n".join([*parts, f"[All rows and their notes](../{SUITE})"])
+    whole = notes.table("", caption, header, rows, [])
+    parts = [formats.markdown(whole, has_links=True), caption, formats.notes([whole])]
+    return "\n\n".join(part for part in parts if part)

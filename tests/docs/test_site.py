@@ -8,10 +8,11 @@ from typing import ClassVar
 import jax.numpy as jnp
 import pytest
 
-from docs.build import tasks
+from docs.build import suite_grid, tasks
 from docs.site import check, encoding_pages, layout, mathml, reference_pages, staging
 from pe_lab import cli
 from pe_lab.encodings.base import InputEncoding
+from pe_lab.results.formats import Cell, Table
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.studies import base
@@ -79,7 +80,7 @@ def test_a_link_that_leads_nowhere_is_refused(links):
 
 def test_a_link_with_the_name_of_a_page_shows_its_title(links):
     table = "[table.md](table.md)"  # no page
-    turned = links.turned(table, Path("results/published/suite/page.md"), "published/suite")
+    turned = links.turned(table, Path("results/published/noise/page.md"), "published/noise")
     assert turned.startswith("[table.md](source:")
     text = "[guide.md](guide.md#longer-inputs), [the guide](guide.md)"
     turned = links.turned(text, Path("docs/page.md"), "page")
@@ -124,28 +125,34 @@ def test_the_program_on_the_page_of_an_encoding_runs(name):
         assert "tokens" in values
 
 
-SUITE = """# suite
-
-## At twice
-
-| encodings | copy |
-|-----------|------|
-| rope      | 0.50 |
-| rope(base=5e5) | 0.60 |
-| ropes     | 0.70 |
-
-## Notes
-
-Text.
-"""
+def table_of_suite(*names):
+    rows = [(Cell(name), Cell(f"{place}/9")) for place, name in enumerate(names)]
+    return Table("A title", "A caption.", ("variant", "runs"), tuple(rows))
 
 
 def test_the_page_of_an_encoding_has_its_rows_of_the_suite_or_the_command_for_one():
-    rows = encoding_pages.suite_rows(SUITE, "rope")
-    assert rows.startswith("**At twice**\n\n| encodings | copy |\n|-----------|------|\n| rope ")
-    assert "| rope(base=5e5) | 0.60 |" in rows
-    assert "ropes" not in rows
-    assert encoding_pages.suite_rows(SUITE, "cope").startswith("No row is published yet.")
+    copying, repeated = suite_grid.FOLDERS[:2]
+    tables = {
+        copying: table_of_suite("rope", "rope(base=5e5)", "ropes", "rope · shifted ‡"),
+        repeated: table_of_suite("alibi", "rope"),
+    }
+    header, _, *lines = encoding_pages.suite_rows(tables, "rope").splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[:4]]
+    assert header.split() == ["|", "variant", "|", "task", "|", "runs", "|"]
+    link = "[distinct symbols](../results/published/suite_grid_copying/README.md)"
+    assert cells[0] == ["rope", link, "0/9"]
+    assert [row[0] for row in cells] == ["rope", "rope(base=5e5)", "rope · shifted ‡", "rope"]
+    assert [row[2] for row in cells] == ["0/9", "1/9", "3/9", "1/9"]
+    assert lines[4:6] == ["", "A caption."]
+    assert lines[-1].startswith("- ‡: training showed positions")
+    assert encoding_pages.suite_rows(tables, "cope").startswith("No row is published yet.")
+
+
+@pytest.mark.slow
+def test_every_published_row_of_suite_grid_is_on_the_page_of_an_encoding():
+    tables = encoding_pages.suite_tables(ROOT)
+    pages = [encoding_pages.suite_rows(tables, name) for name in ENCODINGS]
+    assert "".join(pages).count("/README.md) ") == 19 * len(suite_grid.FOLDERS)
 
 
 def test_every_task_has_a_family():
