@@ -1,4 +1,4 @@
-"""Lookups and picture of the suite's second protocol: numbers over all learning rates."""
+"""Lookups and pictures of suite_grid: numbers over all learning rates."""
 
 import functools
 from collections.abc import Callable, Sequence
