@@ -22,14 +22,15 @@ def write(root: Path) -> None:
 
 def is_stale(root: Path) -> bool:
     """Return whether the scores below `root` differ from those of the published records."""
-    if not (root / suite_grid.FOLDER / "study.json").exists():
+    if not (root / suite_grid.FOLDERS["copying"] / "study.json").exists():
         return False
     return (root / SCORES).read_text(encoding="utf-8") != _scores(root)
 
 
 def _scores(root: Path) -> str:
     times = suite.step_times([root / costs.COSTS])
-    parts = [suite.scores(frame.read(root / folder), times) for folder in suite_grid.FOLDERS]
+    published = suite_grid.FOLDERS.values()
+    parts = [suite.scores(frame.read(root / folder), times) for folder in published]
     for file in sorted((root / ADDED).glob("*/study.json")):
         times = suite.step_times([file.parent / suite.COST])
         parts.append(suite.scores(frame.read(file.parent), times))

@@ -195,20 +195,20 @@ def _picture(root: Path, name: str, row: scorecard.Row) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def suite_tables(root: Path) -> dict[Path, Table]:
-    """Return the table of each published study of suite_grid, by its folder."""
+def suite_tables(root: Path) -> dict[str, Table]:
+    """Return the table of each published form of suite_grid."""
     tables = {}
-    for folder in suite_grid.FOLDERS:
+    for form, folder in suite_grid.FOLDERS.items():
         study = frame.read(root / folder)
-        (tables[folder],) = suite.tables(suite.scores(study, {}), study.spec, [folder.name])
+        (tables[form],) = suite.tables(suite.scores(study, {}), study.spec, [folder.name])
     return tables
 
 
-def suite_rows(tables: Mapping[Path, Table], name: str) -> str:
+def suite_rows(tables: Mapping[str, Table], name: str) -> str:
     """Return the rows of an encoding in the tables of suite_grid."""
     rows, header, caption = [], [], ""
-    for folder, table in tables.items():
-        task = Cell(f"[{suite_grid.TASKS[folder]}](../{folder}/README.md)")
+    for form, table in tables.items():
+        task = Cell(f"[{suite_grid.HEADERS[form]}](../{suite_grid.FOLDERS[form]}/README.md)")
         header, caption = ["variant", "task", *table.header[1:]], table.caption
         of_name = [row for row in table.rows if re.match(rf"{name}( |\(|$)", row[0].text)]
         rows += [[row[0], task, *row[1:]] for row in of_name]
