@@ -198,6 +198,7 @@ def lookups(root: Path) -> dict[str, Any]:
     return {
         "changes_table": _table(texts),
         "change": lambda name, rate: texts[name, rate],
+        "mean_change": lambda name, rate: _mean_change(differences[name, rate]),
         "num_with": lambda word: f"{verdicts.count(word)} of {len(verdicts)}",
         "collapses_table": _table(counts),
         "collapses": lambda name, rate=ALL: counts[name, rate],
@@ -232,9 +233,12 @@ def draw(root: Path) -> None:
 
 def _change(differences: list[float]) -> str:
     """Return the mean difference with its interval, the number of seeds and the verdict."""
+    return f"{_mean_change(differences)}, {len(differences)} seeds: {verdict(differences)}"
+
+
+def _mean_change(differences: list[float]) -> str:
     interval = statistics.t_interval(differences)
-    text = formats.difference(statistics.mean(differences), interval)
-    return f"{text}, {len(differences)} seeds: {verdict(differences)}"
+    return formats.difference(statistics.mean(differences), interval)
 
 
 def _table(texts: pd.Series) -> str:
