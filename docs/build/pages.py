@@ -56,6 +56,7 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/findings.md": lambda root: {
         **noise.lookups(root),
         **suite_grid.lookups(root),
+        "budget": budget.lookups(root),
         "saturation": saturation.lookups(root),
     },
     "docs/guide.md": guide.lookups,
