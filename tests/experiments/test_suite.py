@@ -84,7 +84,7 @@ def test_a_row_goes_from_its_training_through_an_archive_into_the_table(
     published = checkout / "results" / "published"
     published.mkdir(parents=True)
     trained.mkdir()
-    for folder in (*grid_of_docs.FOLDERS, costs.FOLDER):
+    for folder in (*grid_of_docs.FOLDERS.values(), costs.FOLDER):
         (checkout / folder).symlink_to(ROOT / folder)
     shipped = checkout / suite_rows.SCORES
     shipped.parent.mkdir(parents=True)
