@@ -59,6 +59,14 @@ TASKS = {
     "flip_flop": (dict(name="flip_flop"), 16, 3000),
     "addition": ({**_ADDITION, "padding": "answer", "hints": 40}, 8, 3750),
 }
+FORMS = {  # with one task alone
+    "copying": "copy",
+    "repeated": "copy repeated",
+    "recall": "recall",
+    "sort": "sort",
+    "flip_flop": "flip_flop",
+    "addition": "addition",
+}
 # Forms of addition in the pilot, in the order of preference.
 ADDITIONS = {
     "addition, padded": ({**_ADDITION, "padding": "answer"}, 8, 3750),
@@ -90,16 +98,7 @@ def get_config(
     return c
 
 
-def sweep(
-    pilot=False,
-    copying=False,
-    repeated=False,
-    recall=False,
-    sort=False,
-    flip_flop=False,
-    addition=False,
-    smoke=False,
-):
+def sweep(pilot=False, smoke=False, **alone):
     if pilot:
         encodings = {"model.encodings": [(dict(name=name),) for name in PILOT_ENCODINGS]}
         of_pilot = {"train.learning_rate": PILOT_RATES, "seed": range(1)}
@@ -109,9 +108,8 @@ def sweep(
         return grid.product(_rows()[:2], tasks(steps), {"seed": range(1)})
     rates = {"train.learning_rate": RATES}
     points = []
-    are_alone = (copying, repeated, recall, sort, flip_flop, addition)  # in the order of TASKS
-    alone = [name for name, is_alone in zip(TASKS, are_alone, strict=True) if is_alone]
-    for name in alone or TASKS:  # one task after the other, in this order
+    chosen = [FORMS[form] for form in alone]
+    for name in chosen or TASKS:  # one task after the other, in this order
         of_task = tasks({name: TASKS[name]})
         points += grid.product(_rows(), of_task, rates, {"seed": range(SEEDS)})
     return points

@@ -149,6 +149,11 @@ def test_parameters_are_averaged_from_nine_tenths_of_training_on_and_evaluated(t
     assert measured["exact_match"][record["run_id"]] == budget.exact_match(trained.setup, mean)
     assert len(measured["provenance"]["commit"]) == 40
 
+    for file in (folder / "groups").iterdir():  # as in a folder with copied records
+        file.unlink()
+    budget.measure(tmp_path)
+    assert json.loads((tmp_path / budget.AVERAGED).read_text())["exact_match"] == {}
+
 
 def test_a_page_looks_the_numbers_up_in_records_and_averages(tmp_path):
     entries = []
