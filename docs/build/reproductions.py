@@ -9,7 +9,7 @@ from typing import Any
 
 from docs.build import markdown, protocols
 from docs.build.published import STUDIES
-from pe_lab.results import formats, frame, reproduction, statistics
+from pe_lab.results import formats, frame, metrics, reproduction, statistics
 from pe_lab.results.prose import listed
 from pe_lab.results.reproduction import Outcome
 from pe_lab.results.study import Study
@@ -69,24 +69,31 @@ def _section(study: Study, outcomes: Sequence[Outcome]) -> str:
 
 
 def _row(outcome: Outcome) -> list[str]:
-    claim, comparison = outcome.claim, outcome.comparison
+    claim = outcome.claim
     names, verdict, difference = f"a: {outcome.a}", f"**{outcome.verdict}**", formats.DASH
     ours = _numbers(outcome.means)
+    solved = " and ".join(map(str, outcome.solved))
     if outcome.reason:
         verdict += f": {outcome.reason}"
-    if comparison is not None:
+    if claim.b:
         names += f", b: {outcome.b}"
-        difference = formats.difference(comparison.difference, outcome.interval)
+        difference = formats.difference(outcome.difference, outcome.interval)
     else:
         ours += formats.bracket(outcome.interval)
+    if claim.is_mean:
+        num_solved, num_pairs = outcome.solved
+        solved = f"{num_solved} of {num_pairs} pairs"
+    at = str(outcome.metric.point).removeprefix("at ")
+    if claim.metric:
+        at = f"{metrics.BY_NAME[claim.metric].label}, {at}"
     return [
         f"{claim.text} ({names})",
         verdict,
-        str(outcome.point).removeprefix("at "),
+        at,
         _numbers(claim.figures),
         ours,
         difference,
-        " and ".join(map(str, outcome.solved)),
+        solved,
     ]
 
 

@@ -206,6 +206,10 @@ def _claim(where: str, values: object) -> Claim:
         raise UserError(
             f"{where}: a claim has a text and names two variants, or one, got {values!r}."
         )
+    if claim.metric and claim.metric not in metrics.BY_NAME:
+        raise unknown(f"{where}: metric", claim.metric, metrics.BY_NAME)
+    if claim.is_mean and not claim.b:
+        raise UserError(f"{where}: a mean is one over pairs of variants, but b is missing.")
     if len(claim.figures) not in ((0, 2) if claim.b else (1,)):
         raise UserError(
             f"{where}: figures are the numbers of the named variants, as in (0.9, 0.2), got "

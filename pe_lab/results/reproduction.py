@@ -12,6 +12,9 @@ A claim about one variant alone is a figure, at the authors' size. It holds if t
 interval of our mean is within 0.1 of the figure, and does not hold if the whole interval is further
 away.
 
+A claim about a mean over pairs of variants, such as one pair for each task, is tested on the mean
+over the pairs that five seeds of a and of b solved.
+
 The interval is Student's t from five pairs of seeds, and BCa from ten (statistics.py). Nothing is
 adjusted for the number of claims, because each claim is one that a paper made.
 """
@@ -21,7 +24,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pe_lab.results import comparable, compare, metrics, selection, statistics
-from pe_lab.results.compare import Comparison
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import Claim, Contrast, MetricPoint, MetricSpec
@@ -30,6 +32,7 @@ Verdict = Literal["holds at the authors' size", "holds, scaled", "does not hold"
 
 TOLERANCE = 0.1  # between our number and theirs, at the authors' size
 FEWEST_SEEDS = 5  # that solve the training lengths
+Pair = tuple[str, str]  # the names of two variants
 
 
 @dataclass(frozen=True)
@@ -37,33 +40,41 @@ class Outcome:
     """What our runs say about a claim.
 
     Attributes:
-      a, b: the variants; b is "" if the claim is about a alone.
-      point: where the metric is read.
-      means: our means of a and b, over the seeds that both have.
+      a, b: the variants, or the labels of a mean over pairs; b is "" for a claim about a alone.
+      metric: the metric, and the point where it is read.
+      pairs: the numbers of a and b for each seed that both have; () for a claim about a alone.
+      means: our means of a and b over these seeds.
       interval: of the mean of a - b, or of a if the claim is about a alone.
-      comparison: of a and b; None if the claim is about a alone.
-      solved: the number of seeds of a and of b that solve the training lengths.
+      solved: the number of seeds of a and of b that solve the training lengths; for a mean over
+        pairs of variants, how many pairs enter it, and how many the claim names.
       is_solved: whether these are enough for a verdict.
+      not_compared: why a and b are not compared; "" if they are.
     """
 
     claim: Claim
     a: str
     b: str
-    point: MetricPoint
+    metric: MetricSpec
+    pairs: tuple[tuple[float, float], ...]
     means: tuple[float | None, ...]
     interval: Interval | None
-    comparison: Comparison | None
     solved: tuple[int, ...]
     is_solved: bool
     verdict: Verdict
+    not_compared: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """The mean of a - b; None for a claim about a alone and without a shared seed."""
+        return statistics.mean([a - b for a, b in self.pairs])
 
     @property
     def reason(self) -> str:
         """Why the claim is undecided; "" if it is decided."""
         if self.verdict != "undecided":
             return ""
-        if self.comparison is not None and self.comparison.reason:
-            return self.comparison.reason
+        if self.not_compared:
+            return self.not_compared
         if not self.is_solved:
             return f"fewer than {FEWEST_SEEDS} seeds solved the training lengths"
         return "our numbers do not decide"
@@ -74,11 +85,14 @@ def outcomes(study: Study) -> list[Outcome]:
     chosen = selection.choose(study)
     of_claims = []
     for claim in chosen.spec.reproduction.claims:
-        if claim.b:
-            for a, b in compare.pairs(chosen, Contrast(claim.a, claim.b)):
-                of_claims.append(_of_pair(chosen, claim, a, b))
-        else:
+        if not claim.b:
             of_claims.append(_of_figure(chosen, claim))
+            continue
+        pairs = compare.pairs(chosen, Contrast(claim.a, claim.b))
+        if claim.is_mean:
+            of_claims.append(_of_mean(chosen, claim, pairs))
+        else:
+            of_claims += [_of_pair(chosen, claim, *pair) for pair in pairs]
     return of_claims
 
 
@@ -119,41 +133,98 @@ def verdict_on_figure(interval: Interval | None, theirs: float, *, is_solved: bo
     return "undecided"
 
 
+def mean_by_seed(
+    study: Study, pairs: Sequence[Pair], metric: MetricSpec
+) -> tuple[tuple[float, float], ...]:
+    """Return the means of a metric over the first and over the second variants of some pairs.
+
+    One row for each seed that all variants have. () without a pair.
+    """
+    if not pairs:
+        return ()
+    sides = [
+        [compare.by_seed(study, name, metric) for name in side] for side in zip(*pairs, strict=True)
+    ]
+    seeds = [seed for seed in sides[0][0] if all(seed in of for side in sides for of in side)]
+    rows = []
+    for seed in seeds:
+        a, b = (sum(of_variant[seed] for of_variant in side) / len(side) for side in sides)
+        rows.append((a, b))
+    return tuple(rows)
+
+
 def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
-    point = claim.point or study.spec.extrapolation.point
+    metric = _metric(study, claim)
     # A claim may be about positions that training shows, as those with a random start are.
-    compared = compare.compare(study, a, b, point, seen_positions=True)
-    sign = -1 if metrics.BY_NAME[compared.metric.name].lower_is_better else 1
+    reason = comparable.why_not(study, a, b, metric.point, seen_positions=True)
     solved = tuple(_solved(study, name) for name in (a, b))
-    theirs = sign * (claim.figures[0] - claim.figures[1]) if claim.figures else None
-    difference, interval = compared.difference, compared.interval
-    is_solved = _is_solved(study, (a, b), point, solved)
-    result: Verdict = "undecided"
+    pairs = mean_by_seed(study, [(a, b)], metric)
+    is_solved = _is_solved(study, (a, b), metric.point)
+    return _outcome(study, claim, a, b, pairs, solved, is_solved=is_solved, reason=reason)
+
+
+def _of_mean(study: Study, claim: Claim, pairs: Sequence[Pair]) -> Outcome:
+    metric = _metric(study, claim)
+    of_mean = [
+        pair
+        for pair in pairs
+        if _is_solved(study, pair, metric.point)
+        and not comparable.why_not(study, *pair, metric.point, seen_positions=True)
+    ]
+    values = mean_by_seed(study, of_mean, metric)
+    counts = (len(of_mean), len(pairs))
+    is_solved = bool(of_mean)
+    return _outcome(study, claim, claim.a, claim.b, values, counts, is_solved=is_solved)
+
+
+def _outcome(
+    study: Study,
+    claim: Claim,
+    a: str,
+    b: str,
+    pairs: tuple[tuple[float, float], ...],
+    solved: tuple[int, ...],
+    *,
+    is_solved: bool,
+    reason: str = "",
+) -> Outcome:
+    metric = _metric(study, claim)
+    if not reason and is_solved and not pairs:
+        reason = "no seed has a number on both sides"
+    sign = -1 if metrics.BY_NAME[metric.name].lower_is_better else 1
+    differences = [a - b for a, b in pairs]
+    difference = statistics.mean(differences)
     # Variants that are not compared have no interval.
+    interval = None if reason else compare.of_differences(differences)
+    result: Verdict = "undecided"
     if difference is not None and interval is not None:
         result = verdict(
             sign * difference,
             interval if sign > 0 else Interval(-interval.high, -interval.low, interval.kind),
             is_solved=is_solved,
             is_authors_size=study.spec.reproduction.is_authors_size,
-            theirs=theirs,
+            theirs=sign * (claim.figures[0] - claim.figures[1]) if claim.figures else None,
         )
-    return Outcome(
-        claim, a, b, point, compared.means, interval, compared, solved, is_solved, result
-    )
+    means = tuple(map(statistics.mean, zip(*pairs, strict=True))) or (None, None)
+    return Outcome(claim, a, b, metric, pairs, means, interval, solved, is_solved, result, reason)
 
 
 def _of_figure(study: Study, claim: Claim) -> Outcome:
-    point = claim.point or study.spec.extrapolation.point
-    values = list(compare.by_seed(study, claim.a, MetricSpec(study.headline, point)).values())
+    metric = _metric(study, claim)
+    values = list(compare.by_seed(study, claim.a, metric).values())
     interval = compare.of_differences(values)
-    solved = (_solved(study, claim.a),)
-    is_solved = _is_solved(study, (claim.a,), point, solved)
+    is_solved = _is_solved(study, (claim.a,), metric.point)
     result: Verdict = "undecided"
     if study.spec.reproduction.is_authors_size:
         result = verdict_on_figure(interval, claim.figures[0], is_solved=is_solved)
-    mean = statistics.mean(values)
-    return Outcome(claim, claim.a, "", point, (mean,), interval, None, solved, is_solved, result)
+    means = (statistics.mean(values),)
+    solved = (_solved(study, claim.a),)
+    return Outcome(claim, claim.a, "", metric, (), means, interval, solved, is_solved, result)
+
+
+def _metric(study: Study, claim: Claim) -> MetricSpec:
+    point = claim.point or study.spec.extrapolation.point
+    return MetricSpec(claim.metric or study.headline, point)
 
 
 def _solved(study: Study, name: str) -> int:
@@ -162,12 +233,10 @@ def _solved(study: Study, name: str) -> int:
     return int(row["finished"] if study.has_text else row["solved"])
 
 
-def _is_solved(
-    study: Study, names: Sequence[str], point: MetricPoint, solved: Sequence[int]
-) -> bool:
+def _is_solved(study: Study, names: Sequence[str], point: MetricPoint) -> bool:
     """Return whether enough seeds solved the training lengths, if the point is beyond these."""
-    for name, count in zip(names, solved, strict=True):
+    for name in names:
         is_beyond = comparable.is_beyond_training(study.by_name[name], point)
-        if is_beyond and count < FEWEST_SEEDS:
+        if is_beyond and _solved(study, name) < FEWEST_SEEDS:
             return False
     return True

@@ -158,13 +158,16 @@ class Literature:
 class Claim:
     """A claim of a paper: a is better than b at a point, or a has a figure there.
 
-    Two labels name every pair of variants, as in a contrast.
+    Two labels name every pair of variants, as in a contrast. Each pair is a claim of its own, or
+    the claim is about their mean.
     """
 
     text: str
     a: str
     b: str = ""  # "" if the claim is the figure of a alone
     point: MetricPoint | None = None  # None: the point of extrapolation
+    metric: str = ""  # a file of pe_lab/metrics; "" for the main metric of the study
+    is_mean: bool = False  # about the mean over all pairs, such as one pair for each task
     figures: tuple[float, ...] = ()  # the paper's numbers of a and b; () if none was read
 
 

@@ -8,7 +8,9 @@ from pe_lab.results import read_analysis_spec, reproduction
 from pe_lab.results.statistics import Interval
 from pe_lab.runs import check_analysis_spec
 from pe_lab.runs.errors import UserError
+from tests.results import studies
 from tests.results.contrasts import study
+from tests.results.fake_study import point, record
 
 ABOVE, AROUND, BELOW = Interval(0.2, 0.4, "t"), Interval(-0.1, 0.4, "t"), Interval(-0.4, -0.2, "t")
 
@@ -66,9 +68,9 @@ def outcomes(folder, *claims, rope=ROPE, alibi=ALIBI, is_authors_size=False):
 def test_an_outcome_has_our_means_and_the_verdict(tmp_path):
     holds, does_not = outcomes(tmp_path, claim(figures=(0.8, 0.3)), claim("alibi", "rope"))
     assert (holds.a, holds.b, holds.solved) == ("rope", "alibi", (5, 5))
-    assert holds.comparison.pairs == tuple(zip(ROPE, ALIBI, strict=True))
+    assert holds.pairs == tuple(zip(ROPE, ALIBI, strict=True))
     assert holds.means == pytest.approx((0.908, 0.504))
-    assert holds.comparison.difference == pytest.approx(0.404)
+    assert holds.difference == pytest.approx(0.404)
     assert (holds.claim.figures, holds.verdict) == ((0.8, 0.3), "holds, scaled")
     assert does_not.verdict == "does not hold"
 
@@ -91,23 +93,74 @@ def test_a_claim_beyond_training_needs_five_solved_seeds_of_both(tmp_path):
     beyond, within = outcomes(tmp_path, claim(), claim(at=1), rope=[0.9] * 6, alibi=unsolved)
     assert (beyond.verdict, beyond.solved) == ("undecided", (6, 0))
     assert "did not solve" in beyond.reason
-    assert len(within.comparison.pairs) == 6
+    assert len(within.pairs) == 6
 
 
 def test_a_claim_about_one_variant_is_a_figure(tmp_path):
     figure = claim(b="", figures=(0.95,))
     (outcome,) = outcomes(tmp_path, figure, is_authors_size=True)
     assert outcome.verdict == "holds at the authors' size"
-    assert (outcome.comparison, outcome.means) == (None, pytest.approx((0.908,)))
+    assert (outcome.difference, outcome.means) == (None, pytest.approx((0.908,)))
     assert outcome.interval.low < 0.908 < outcome.interval.high
     unsolved = (ROPE, {"validation": {4: 0.3}})
     (outcome,) = outcomes(tmp_path / "b", figure, rope=unsolved, is_authors_size=True)
     assert outcome.reason == "fewer than 5 seeds solved the training lengths"
 
 
+def of_pairs(folder, values, unsolved=(), **more):
+    """Outcomes of the claim that rope is better than alibi, on average over tasks.
+
+    Args:
+      values: token accuracy at twice the length by task and encoding, one for each seed.
+      unsolved: pairs of task and encoding.
+    """
+    entries = []
+    for (task, name), of_name in values.items():
+        solved = 0.3 if (task, name) in unsolved else 1.0
+        for seed, value in enumerate(of_name):
+            numbers = {"tokens": {8: value}, "validation": {4: solved}, "task": task}
+            run = record(f"{task}{name}{seed}", seed, **numbers)
+            entries.append((point(name, seed, task=task), run))
+    claims = [claim(metric="token_accuracy", is_mean=True, **more)]
+    analysis = {"reproduction": {"paper": "Doe 2024", "claims": claims}}
+    (outcome,) = reproduction.outcomes(studies.study(folder, *entries, **analysis))
+    return outcome
+
+
+VALUES = {
+    ("copy", "rope"): [0.9, 0.8, 0.9, 0.8, 0.9],
+    ("copy", "alibi"): [0.5, 0.5, 0.5, 0.5, 0.5],
+    ("sort", "rope"): [0.3, 0.3, 0.3, 0.3, 0.3],
+    ("sort", "alibi"): [0.4, 0.4, 0.4, 0.4, 0.4],
+}
+
+
+def test_a_claim_about_a_mean_averages_over_the_pairs_of_each_seed(tmp_path):
+    outcome = of_pairs(tmp_path, VALUES)
+    assert (outcome.verdict, outcome.solved) == ("holds, scaled", (2, 2))
+    assert outcome.means == pytest.approx((0.58, 0.45))
+    assert outcome.difference == pytest.approx(0.13)
+    assert outcome.pairs[1] == pytest.approx((0.55, 0.45))
+
+
+def test_a_mean_leaves_out_the_tasks_that_five_seeds_do_not_solve(tmp_path):
+    outcome = of_pairs(tmp_path, VALUES, unsolved=[("copy", "alibi")])
+    assert (outcome.verdict, outcome.solved) == ("does not hold", (1, 2))
+    assert outcome.difference == pytest.approx(-0.1)
+    unsolved = [("copy", "alibi"), ("sort", "rope")]
+    outcome = of_pairs(tmp_path / "b", VALUES, unsolved=unsolved)
+    assert (outcome.solved, outcome.means) == ((0, 2), (None, None))
+    assert outcome.reason == "fewer than 5 seeds solved the training lengths"
+
+
 @pytest.mark.parametrize(
     ("values", "error"),
     [
+        ({"paper": "Doe 2024", "claims": [claim(metric="exact")]}, "Did you mean 'exact_match'"),
+        (
+            {"paper": "Doe 2024", "claims": [claim(b="", figures=(1.0,), is_mean=True)]},
+            "but b is missing",
+        ),
         ({"claims": [claim()]}, "claims need a paper"),
         ({"paper": "Doe 2024", "claims": [{"a": "rope", "b": "alibi"}]}, "a claim has a text"),
         ({"paper": "Doe 2024", "claims": [claim(b="rope")]}, "names two variants"),
@@ -132,6 +185,7 @@ def test_bad_claims_are_refused_with_one_sentence(values, error):
         ("abacus4", ({}, {"scaled": True})),
         ("jelassi3", ({}, {"scaled": True})),
         ("lm_extrapolation", ({}, {"scaled": True})),
+        ("ruoss15", ({}, {"scaled": True})),
     ],
 )
 def test_claims_of_the_papers_name_variants_of_their_sweep(name, forms):
