@@ -10,6 +10,7 @@ from docs.build import (
     encodings,
     initialization,
     performance,
+    reproductions,
     statistics,
     story_gradients,
     suite_grid,
@@ -74,6 +75,7 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
         "logits and gradients of untrained models: three minutes",
     ),
     "performance": (performance.draw, "the picture of docs/performance.md: a second"),
+    "reproductions": (reproductions.draw, "numbers of papers and ours: a second"),
     "scorecard": (scorecard, "properties and pictures of all encodings: two minutes"),
     "story_gradients": (
         story_gradients.measure,

@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docs.build import markdown, protocols
 from docs.build.published import STUDIES
@@ -14,6 +14,10 @@ from pe_lab.results.prose import listed
 from pe_lab.results.reproduction import Outcome
 from pe_lab.results.study import Study
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PICTURE = Path("docs/pictures/reproductions.png")
 # The verdict is second, where a phone shows it without scrolling.
 _HEADER = ("claim", "verdict", "at", "theirs", "ours", "a − b", "solved")
 
@@ -83,18 +87,71 @@ def _row(outcome: Outcome) -> list[str]:
     if claim.is_mean:
         num_solved, num_pairs = outcome.solved
         solved = f"{num_solved} of {num_pairs} pairs"
-    at = str(outcome.metric.point).removeprefix("at ")
-    if claim.metric:
-        at = f"{metrics.BY_NAME[claim.metric].label}, {at}"
     return [
         f"{claim.text} ({names})",
         verdict,
-        at,
+        _at(outcome),
         _numbers(claim.figures),
         ours,
         difference,
         solved,
     ]
+
+
+def draw(root: Path) -> None:
+    """Draw the papers' numbers and ours, one row for each claim whose numbers were read."""
+    from pe_lab.results.plots import drawing
+
+    of_papers: dict[str, list[Outcome]] = {}
+    for study in studies(root):
+        outcomes = [o for o in reproduction.outcomes(study) if o.claim.figures]
+        if outcomes:
+            of_papers[f"{study.spec.reproduction.paper}: {study.name}"] = outcomes
+    num_rows = [len(outcomes) for outcomes in of_papers.values()]
+    with drawing.settings():
+        figure, panels = drawing.pyplot().subplots(
+            len(of_papers),
+            figsize=(drawing.WIDTH, 0.22 * sum(num_rows) + 0.7 * len(of_papers)),
+            height_ratios=num_rows,
+            squeeze=False,
+            layout="constrained",
+        )
+        for axes, (title, outcomes) in zip(panels.flat, of_papers.items(), strict=True):
+            draw_dots(axes, outcomes)
+            axes.set_title(title, loc="left")
+        drawing.legend(figure)
+        drawing.save(figure, [root / PICTURE], few_colors=True)
+
+
+def draw_dots(axes: "Axes", outcomes: Sequence[Outcome]) -> None:
+    """Draw the paper's number and ours with its interval, a row for each outcome.
+
+    Numbers of pairs are differences. Ours is hollow if too few seeds solved the training lengths.
+    """
+    names = []
+    for row, outcome in enumerate(outcomes):
+        theirs, ours = outcome.claim.figures[0], outcome.means[0]
+        if outcome.claim.b:
+            theirs, ours = theirs - outcome.claim.figures[1], outcome.difference
+        fill = "C0" if outcome.is_solved else "white"
+        axes.plot([theirs], [row], "D", color="0.4", markerfacecolor="white", label="theirs")
+        axes.plot([ours], [row], "o", color="C0", markerfacecolor=fill, label="ours")
+        if outcome.interval is not None:
+            axes.plot([outcome.interval.low, outcome.interval.high], [row] * 2, color="C0")
+        variants = f"{outcome.a} − {outcome.b}" if outcome.b else outcome.a
+        names.append(f"{variants}, {_at(outcome).removeprefix('mean over ')}")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)  # the first row at the top
+    axes.set_xlim(-0.15, 1.1)
+    axes.set_xlabel("difference in exact match" if outcomes[0].b else "exact match")
+
+
+def _at(outcome: Outcome) -> str:
+    """The metric and the length, without words that all rows share."""
+    at = str(outcome.metric.point).removeprefix("at ")
+    if outcome.claim.metric:
+        at = f"{metrics.BY_NAME[outcome.claim.metric].label}, {at}"
+    return at
 
 
 def _numbers(values: Sequence[float | None]) -> str:

@@ -1,6 +1,10 @@
 """The page of reproductions, of a study made by hand."""
 
+import pytest
+
 from docs.build import published, reproductions
+from pe_lab.results import frame, reproduction
+from pe_lab.results.plots import drawing
 from tests.results.fake_study import point, record, write_study
 
 CLAIMS = [
@@ -42,3 +46,24 @@ def test_a_row_has_the_numbers_of_the_paper_and_ours_and_the_verdict(tmp_path):
     assert "**does not hold**" in fails
     assert "**undecided**: fire did not solve the training lengths" in undecided
     assert page["missing"] == "[roe](../configs/papers/roe.py)"
+
+
+def test_a_row_of_the_picture_has_the_papers_difference_and_ours(tmp_path):
+    publish(tmp_path)
+    outcomes = reproduction.outcomes(frame.read(tmp_path / published.STUDIES / "doe_scaled"))
+    axes = drawing.new_axes()
+    reproductions.draw_dots(axes, outcomes[:1])
+    theirs, ours, interval = axes.lines
+    assert theirs.get_xdata() == pytest.approx([0.5])
+    assert ours.get_xdata() == pytest.approx([0.4])
+    assert interval.get_xdata() == pytest.approx([0.4, 0.4])
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "rope − alibi, 2× the training length"
+    ]
+    drawing.pyplot().close(axes.figure)
+
+
+def test_the_picture_is_written(tmp_path):
+    publish(tmp_path)
+    reproductions.draw(tmp_path)
+    assert (tmp_path / reproductions.PICTURE).stat().st_size > 5000
