@@ -135,7 +135,8 @@ def draw_dots(axes: "Axes", outcomes: Sequence[Outcome]) -> None:
             theirs, ours = theirs - outcome.claim.figures[1], outcome.difference
         fill = "C0" if outcome.is_solved else "white"
         axes.plot([theirs], [row], "D", color="0.4", markerfacecolor="white", label="theirs")
-        axes.plot([ours], [row], "o", color="C0", markerfacecolor=fill, label="ours")
+        if ours is not None:
+            axes.plot([ours], [row], "o", color="C0", markerfacecolor=fill, label="ours")
         if outcome.interval is not None:
             axes.plot([outcome.interval.low, outcome.interval.high], [row] * 2, color="C0")
         variants = f"{outcome.a} − {outcome.b}" if outcome.b else outcome.a
