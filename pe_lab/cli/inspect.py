@@ -6,10 +6,10 @@
     pe-lab inspect quickstart --run=RUN_ID --other-run=RUN_ID [--lengths=8,16]
 
 The parameters of encodings are freshly initialized. A run that was trained with
---config.checkpoints.keep_curve is also shown at each step of its curve. The default output folder
-is results/inspect for encodings and STUDY_FOLDER/inspect/RUN_ID for a run. With another run, the
-divergence of their attention is printed for each layer and pair of heads. Exit status: 0, or 2 for
-wrong arguments.
+--config.checkpoints.keep_curve=True is also shown at each step of its curve. The default output
+folder is results/inspect for encodings and STUDY_FOLDER/inspect/RUN_ID for a run. With another run,
+the divergence of their attention is printed for each layer and pair of heads. Exit status: 0, or 2
+for wrong arguments.
 """
 
 from collections.abc import Sequence
