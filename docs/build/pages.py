@@ -33,6 +33,7 @@ from docs.build import (
     suite_grid,
     tasks,
     templates,
+    training_time,
 )
 from docs.build.guide import page as guide
 from docs.build.published import STUDIES
@@ -119,6 +120,7 @@ def text(root: Path, page: Path) -> str:
     lookups: dict[str, Any] = {
         "of": of,
         "commits": commits.described,
+        "training_time": training_time.described,
         "first_untrained_bucket": first_untrained_bucket,
     }
     if (root / folder / "study.json").exists():
@@ -126,6 +128,7 @@ def text(root: Path, page: Path) -> str:
         lookups["study"] = study
         if study.study.spec.reproduction is not None:
             lookups["claims"] = reproductions.claims(study.study)
+            lookups["over_all_pairs"] = functools.partial(reproductions.over_all_pairs, study.study)
     if str(page) in LOOKUPS:
         lookups |= LOOKUPS[str(page)](root)
     rendered = templates.render((root / template).read_text(encoding="utf-8"), **lookups)

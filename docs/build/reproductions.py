@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from docs.build import markdown, protocols
 from docs.build.published import STUDIES
-from pe_lab.results import formats, frame, metrics, reproduction, statistics
+from pe_lab.results import (
+    compare,
+    formats,
+    frame,
+    metrics,
+    reproduction,
+    selection,
+    statistics,
+)
 from pe_lab.results.prose import listed
 from pe_lab.results.reproduction import Outcome
 from pe_lab.results.study import Study
+from pe_lab.runs.analysis_spec import Contrast, MetricSpec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,6 +63,34 @@ def lookups(root: Path) -> dict[str, Any]:
 def claims(study: Study) -> str:
     """Return the table of the claims of a study."""
     return _table(reproduction.outcomes(study))
+
+
+def over_all_pairs(study: Study) -> str:
+    """Return the means of a and of b for claims about means, also over tasks that are not solved.
+
+    The last row is the mean over the pairs of all these claims.
+    """
+    chosen = selection.choose(study)
+    claims = [claim for claim in study.spec.reproduction.claims if claim.is_mean]
+    rows = [["a, b", "pairs", "a", "b", "a − b"]]
+    every: list[reproduction.Pair] = []
+    for claim in claims:
+        pairs = compare.pairs(chosen, Contrast(claim.a, claim.b))
+        metric = reproduction.metric_of(chosen, claim)
+        rows.append([f"`{claim.a}`, `{claim.b}`", *_means(chosen, pairs, metric)])
+        every += pairs
+    rows.append(["all", *_means(chosen, every, metric)])
+    return markdown.table(rows)
+
+
+def _means(study: Study, pairs: Sequence[reproduction.Pair], metric: MetricSpec) -> list[str]:
+    """The number of pairs, the means of a and b, and their difference with its interval."""
+    by_seed = reproduction.mean_by_seed(study, pairs, metric)
+    means = [formats.number(statistics.mean(side)) for side in zip(*by_seed, strict=True)]
+    differences = [a - b for a, b in by_seed]
+    interval = compare.of_differences(differences)
+    difference = formats.difference(statistics.mean(differences), interval)
+    return [str(len(pairs)), *means, difference]
 
 
 def _table(outcomes: Sequence[Outcome]) -> str:

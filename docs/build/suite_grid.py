@@ -22,7 +22,11 @@ HEADERS = {
     "recall": "recall",
     "sort": "sort",
     "flip_flop": "last written bit",
+    "addition": "addition",
 }
+# Multiple of the training length in the table of tasks and in the pictures, if it is not 2: at
+# twice the length every encoding is near 0 on addition.
+SHOWN = {"addition": 1.25}
 FOLDERS = {form: Path(f"results/published/suite_grid_{form}") for form in HEADERS}
 PICTURE = "each_learning_rate.png"
 FRONT_PICTURE = FOLDERS["copying"] / "front_page.png"
@@ -48,7 +52,8 @@ class Grid:
       by_name: of setting_tables.by_variant, by the name of the encoding and its positions.
       rules: of setting_tables.compare_rules, by rule.
       shares: of setting_tables.variance_shares, over all runs.
-      solved_shares: the same over the rates at which most runs solve the training lengths.
+      solved_shares: the same over the rates at which most runs solve the training lengths; empty
+        if there are fewer than two such rates.
     """
 
     study: Study
@@ -68,14 +73,14 @@ def grid(folder: Path) -> Grid:
     rules = setting_tables.compare_rules(runs, RATE, multiple)
     shares = setting_tables.variance_shares(runs, RATE, multiple)
     solved = setting_tables.mostly_solved(runs, RATE)
-    solved_shares = setting_tables.variance_shares(solved, RATE, multiple)
+    solved_shares = {}
+    if solved[RATE].nunique() > 1:
+        solved_shares = setting_tables.variance_shares(solved, RATE, multiple)
     return Grid(study, runs, table.set_index("name"), rules, shares, solved_shares)
 
 
 def lookups(root: Path) -> dict[str, Any]:
     """Return the lookups of each form, and those that all forms share."""
-    planned = config.sweep()
-    num_published = sum(len(grid(root / folder).runs) for folder in FOLDERS.values())
     of_forms = {form: of_form(root, form) for form in FOLDERS}
     return {
         **of_forms,
@@ -83,9 +88,8 @@ def lookups(root: Path) -> dict[str, Any]:
         "on_all_tasks": functools.partial(_on_all_tasks, root),
         "lowest_regret": functools.partial(_extreme_regret, root, min),
         "highest_regret": functools.partial(_extreme_regret, root, max),
-        "num_planned": f"{len(planned):,}",
-        "num_published": f"{num_published:,}",
-        "num_published_tasks": str(len(FOLDERS)),
+        "num_planned": f"{len(config.sweep()):,}",
+        "num_extending_tasks": str(len(_extending(root))),
         "num_tasks": str(len(config.TASKS)),
         "longest": str(max(config.MULTIPLES)),
     }
@@ -102,9 +106,11 @@ def of_form(root: Path, form: str) -> dict[str, Any]:
     found = grid(root / FOLDERS[form])
     return {
         "form": form,
+        "shown": _times(SHOWN.get(form, 2)),
         "table_with_intervals": _table(found),
         "at_rate": functools.partial(_at_rate, found.runs),
         "at_rates": functools.partial(_at_rates, found.runs),
+        "highest": functools.partial(_highest, found.runs),
         "column": functools.partial(_column, found.by_name),
         "extrapolate": functools.partial(_extrapolate, found.by_name),
         "solved": functools.partial(_solved, found.runs),
@@ -112,6 +118,7 @@ def of_form(root: Path, form: str) -> dict[str, Any]:
         "tau": functools.partial(_of_rule, found.rules, column="tau"),
         "share": functools.partial(_share, found.shares),
         "solved_share": functools.partial(_share, found.solved_shares),
+        "row_names": list(found.by_name.index),
         "num_rows": str(len(found.by_name)),
         "num_other_rows": str(sum(not _is_plain(str(name)) for name in found.by_name.index)),
         "num_seeds": str(found.runs["seed"].nunique()),
@@ -126,18 +133,22 @@ def _is_plain(name: str) -> bool:
 
 def _task_table(root: Path) -> str:
     """Plain encodings by task, at the rate of the lowest mean validation loss."""
-    by_task = [grid(root / folder) for folder in FOLDERS.values()]
-    rows = [["encoding", *HEADERS.values()]]
-    for name in by_task[0].by_name.index:
+    by_task = {form: grid(root / folder) for form, folder in FOLDERS.items()}
+    headers = [f"{h} at {SHOWN[f]:g}×" if f in SHOWN else h for f, h in HEADERS.items()]
+    rows = [["encoding", *headers]]
+    for name in by_task["copying"].by_name.index:
         if _is_plain(str(name)):
-            rows.append([f"`{name}`", *(_task_cell(found, str(name)) for found in by_task)])
+            cells = [
+                _task_cell(found, str(name), SHOWN.get(form, 2)) for form, found in by_task.items()
+            ]
+            rows.append([f"`{name}`", *cells])
     return markdown.table(rows)
 
 
-def _task_cell(found: Grid, name: str) -> str:
-    """Mean exact match at twice the length, and the seeds that extrapolate."""
+def _task_cell(found: Grid, name: str, multiple: float) -> str:
+    """Mean exact match beyond the training length, and the seeds that extrapolate this far."""
     of_rate = _of(found.runs, name, _chosen_rate(found.runs, name))
-    scores, solved = of_rate[run_scores.at(2)], of_rate["solved"].astype(bool)
+    scores, solved = of_rate[run_scores.at(multiple)], of_rate["solved"].astype(bool)
     count = int((solved & (scores >= found.study.spec.extrapolation.threshold)).sum())
     star = "" if solved.any() else "\\*"
     return f"{formats.number(scores.mean())}{star} ({count}/{len(of_rate)})"
@@ -156,10 +167,15 @@ def _on_all_tasks(root: Path, *names: str) -> str:
     return f"{counts['extrapolates']:.0f} of {counts['solved']:.0f}"
 
 
+def _extending(root: Path) -> list[Grid]:
+    """The tasks on which some runs extrapolate."""
+    grids = [grid(root / folder) for folder in FOLDERS.values()]
+    return [found for found in grids if found.by_name["extrapolates"].sum()]
+
+
 def _extreme_regret(root: Path, of: Callable[..., float], rule: str) -> str:
-    """The lowest or highest regret of a rule on a task, without its interval."""
-    regrets = [grid(root / folder).rules.loc[rule, "regret"] for folder in FOLDERS.values()]
-    return formats.number(of(regrets))
+    """The lowest or highest regret of a rule on a task on which some runs extrapolate."""
+    return formats.number(of(found.rules.loc[rule, "regret"] for found in _extending(root)))
 
 
 def _table(found: Grid) -> str:
@@ -194,14 +210,27 @@ def _of(runs: pd.DataFrame, name: str, rate: str) -> pd.DataFrame:
     return found
 
 
-def _at_rate(runs: pd.DataFrame, name: str, rate: str) -> str:
-    """Median exact match of an encoding at twice the length, at a learning rate."""
-    return formats.number(_of(runs, name, rate)[run_scores.at(2)].median())
+def _at_rate(runs: pd.DataFrame, name: str, rate: str, multiple: float = 2) -> str:
+    """Median exact match of an encoding at a multiple of the length, at a learning rate."""
+    return formats.number(_of(runs, name, rate)[run_scores.at(multiple)].median())
 
 
-def _at_rates(runs: pd.DataFrame, name: str) -> str:
-    """Median exact match of an encoding at twice the length, for each learning rate."""
-    return listed(f"{_at_rate(runs, name, r)} at {r}" for r in runs[RATE].drop_duplicates())
+def _at_rates(runs: pd.DataFrame, name: str, multiple: float = 2) -> str:
+    """Median exact match of an encoding at a multiple of the length, for each learning rate."""
+    rates = runs[RATE].drop_duplicates()
+    return listed(f"{_at_rate(runs, name, rate, multiple)} at {rate}" for rate in rates)
+
+
+def _highest(runs: pd.DataFrame, multiple: float, *names: str) -> str:
+    """The highest exact match of any run of some encodings at a multiple of the length."""
+    return formats.number(runs.loc[runs["name"].isin(names), run_scores.at(multiple)].max())
+
+
+def _times(multiple: float) -> str:
+    """The words for a multiple of the training length."""
+    return (
+        "twice the training length" if multiple == 2 else f"{multiple:g} times the training length"
+    )
 
 
 def _column(by_name: pd.DataFrame, name: str, column: str) -> str:
@@ -215,24 +244,24 @@ def _extrapolate(by_name: pd.DataFrame, *names: str) -> str:
     return f"{rows['extrapolates'].sum()} of {rows['solved'].sum()}"
 
 
-def _solved(runs: pd.DataFrame, name: str, rate: str | None = None) -> str:
-    """Runs of an encoding that solve the training lengths, of its runs at all rates, or at one."""
-    solved = runs.loc[runs["name"] == name, "solved"]
-    if rate is not None:
-        solved = _of(runs, name, rate)["solved"]
+def _solved(runs: pd.DataFrame, name: str = "", rate: str = "") -> str:
+    """Runs that solve the training lengths, of all runs of an encoding and a rate, or of any."""
+    is_named = (runs["name"] == name) | (name == "")
+    solved = runs.loc[is_named & ((runs[RATE] == rate) | (rate == "")), "solved"]
     return f"{int(solved.sum())} of {len(solved)}"
 
 
 def draw(root: Path) -> None:
-    """Draw exact match at twice the length against the rate: six encodings, and all of them."""
+    """Draw exact match beyond the length against the rate: six encodings, and all of them."""
     grid.cache_clear()
     _draw(grid(root / FOLDERS["copying"]), root / FRONT_PICTURE, FRONT)
-    for folder in FOLDERS.values():
+    for form, folder in FOLDERS.items():
         found = grid(root / folder)
-        _draw(found, root / folder / PICTURE, [str(name) for name in found.by_name.index])
+        names = [str(name) for name in found.by_name.index]
+        _draw(found, root / folder / PICTURE, names, SHOWN.get(form, 2))
 
 
-def _draw(found: Grid, file: Path, names: Sequence[str]) -> None:
+def _draw(found: Grid, file: Path, names: Sequence[str], multiple: float = 2) -> None:
     """One panel for each encoding; a ring marks the rate with the lowest mean loss."""
     from pe_lab.results.plots import drawing
     from pe_lab.results.plots.setting_dots import setting_dots
@@ -244,8 +273,9 @@ def _draw(found: Grid, file: Path, names: Sequence[str]) -> None:
         for axes, name in zip(panels, complete, strict=True):
             runs = found.runs[found.runs["name"] == name]
             chosen = _chosen_rate(found.runs, name)
-            setting_dots(runs, x=RATE, y="2x", order=rates, chosen=chosen, axes=axes)
+            score = run_scores.at(multiple)
+            setting_dots(runs, x=RATE, y=score, order=rates, chosen=chosen, axes=axes)
             axes.set_title(name)
         figure.supxlabel("learning rate", fontsize="medium")
-        figure.supylabel("exact match at twice the training length", fontsize="medium")
+        figure.supylabel(f"exact match at {_times(multiple)}", fontsize="medium")
         drawing.save(figure, [file], few_colors=True)

@@ -154,7 +154,7 @@ def mean_by_seed(
 
 
 def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
-    metric = _metric(study, claim)
+    metric = metric_of(study, claim)
     # A claim may be about positions that training shows, as those with a random start are.
     reason = comparable.why_not(study, a, b, metric.point, seen_positions=True)
     solved = tuple(_solved(study, name) for name in (a, b))
@@ -164,7 +164,7 @@ def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
 
 
 def _of_mean(study: Study, claim: Claim, pairs: Sequence[Pair]) -> Outcome:
-    metric = _metric(study, claim)
+    metric = metric_of(study, claim)
     of_mean = [
         pair
         for pair in pairs
@@ -188,7 +188,7 @@ def _outcome(
     is_solved: bool,
     reason: str = "",
 ) -> Outcome:
-    metric = _metric(study, claim)
+    metric = metric_of(study, claim)
     if not reason and is_solved and not pairs:
         reason = "no seed has a number on both sides"
     sign = -1 if metrics.BY_NAME[metric.name].lower_is_better else 1
@@ -210,7 +210,7 @@ def _outcome(
 
 
 def _of_figure(study: Study, claim: Claim) -> Outcome:
-    metric = _metric(study, claim)
+    metric = metric_of(study, claim)
     values = list(compare.by_seed(study, claim.a, metric).values())
     interval = compare.of_differences(values)
     is_solved = _is_solved(study, (claim.a,), metric.point)
@@ -222,7 +222,8 @@ def _of_figure(study: Study, claim: Claim) -> Outcome:
     return Outcome(claim, claim.a, "", metric, (), means, interval, solved, is_solved, result)
 
 
-def _metric(study: Study, claim: Claim) -> MetricSpec:
+def metric_of(study: Study, claim: Claim) -> MetricSpec:
+    """Return the metric of a claim and the point where it is read."""
     point = claim.point or study.spec.extrapolation.point
     return MetricSpec(claim.metric or study.headline, point)
 

@@ -34,8 +34,16 @@ _BOUNDS = {-1: "<", 0: "", 1: "≥"}  # by the side of a limit
 _FACTS = [
     *("run", "run_id", "seed", "data_seed", "status", "solved", "max_length", "task_label"),
     *("steps", "steps_to_solve", "steps_to_extrapolate", "measured_to", "train_flops"),
-    *("parameters", "max_position", "reveals_target_length", "length_name", "validation_loss"),
-    *("commit", "error", "is_text", "is_contiguous", "solved_threshold", "scale_ratio"),
+    *("train_seconds", "parameters", "max_position", "reveals_target_length", "length_name"),
+    *(
+        "validation_loss",
+        "commit",
+        "error",
+        "is_text",
+        "is_contiguous",
+        "solved_threshold",
+        "scale_ratio",
+    ),
     *("has_changed_rows", "config", "provenance", *INPUT),
 ]
 
@@ -185,6 +193,7 @@ class RunRows:
             "steps_to_extrapolate": _if_reached(to_extrapolate),
             "measured_to": first_steps.measured_to(record),
             "train_flops": cost.get("train_flops", math.nan),
+            "train_seconds": cost.get("train_seconds", math.nan),
             "parameters": cost.get("parameters", math.nan),
             "max_position": exposure.get("max_position"),
             "reveals_target_length": exposure.get("reveals_target_length", False),

@@ -24,8 +24,8 @@ EVALUATED_WITH = "evaluated with"  # the dimension of evaluation overrides
 RUN_COLUMNS = ["task", "seed", "data_seed", "status", "solved", "chosen", "max_length"]
 COST_COLUMNS = [
     *("steps", "steps_to_solve", "steps_to_extrapolate", "measured_to", "train_flops"),
-    *("parameters", "max_position", "reveals_target_length", "length_name", "validation_loss"),
-    *("commit", "error"),
+    *("train_seconds", "parameters", "max_position", "reveals_target_length", "length_name"),
+    *("validation_loss", "commit", "error"),
 ]
 
 
@@ -78,6 +78,8 @@ class Study:
             axes.
           max_length: training length; 0 if the run failed.
           steps, train_flops, parameters: the cost of training; NaN if the run failed.
+          train_seconds: time of its training program, divided by the runs trained together; without
+            compiling and testing. NaN if the run failed.
           steps_to_solve, steps_to_extrapolate: the first step of the curve at which it is solved,
             or reaches the threshold of extrapolation; NaN if it never is, or the curve ends before.
           measured_to: the last step of the curve, at which runs that are never solved are

@@ -67,3 +67,22 @@ def test_the_picture_is_written(tmp_path):
     publish(tmp_path)
     reproductions.draw(tmp_path)
     assert (tmp_path / reproductions.PICTURE).stat().st_size > 5000
+
+
+def test_means_over_all_pairs_count_the_tasks_that_are_not_solved(tmp_path):
+    scores = {("copy", "rope"): 0.9, ("copy", "alibi"): 0.5, ("sort", "rope"): 0.5}
+    scores["sort", "alibi"] = 0.3
+    entries = []
+    for (task, name), value in scores.items():
+        solved = {4: 1.0 if task == "copy" else 0.2}
+        for seed in range(5):
+            run = record(f"{task}{name}{seed}", seed, test={8: value}, validation=solved, task=task)
+            entries.append((point(name, seed, task=task), run))
+    claims = [{"text": "RoPE is better.", "a": "rope", "b": "alibi", "is_mean": True}]
+    analysis = {"reproduction": {"paper": "Doe 2024", "claims": claims}}
+    study = frame.read(write_study(tmp_path, *entries, analysis=analysis))
+    (outcome,) = reproduction.outcomes(study)
+    assert (outcome.solved, outcome.means) == ((1, 2), pytest.approx((0.9, 0.5)))
+    row, total = reproductions.over_all_pairs(study).splitlines()[-2:]
+    assert row == "| `rope`, `alibi` | 2 | 0.70 | 0.40 | +0.30 [+0.30, +0.30] |"
+    assert total == "| all | 2 | 0.70 | 0.40 | +0.30 [+0.30, +0.30] |"
