@@ -19,6 +19,7 @@ from pe_lab.training.checks import out_of_reach
 from pe_lab.training.placements import Placement
 from pe_lab.training.setup import Setup
 
+_SEES_POSITIONS = "sees the positions of the test in training"
 _MOST_SEEDS = 30  # up to which a sufficient number of seeds is searched
 
 
@@ -33,10 +34,10 @@ def notes(study: ExpandedStudy, seeds: int, setups: Setups | None = None) -> lis
     setup_of = _setups(study, setups or Setups())
     variants = _variants(study, spec)
     differences = [contrast for contrast in spec.contrasts if contrast.margin is None]
-    num_tested = len(_pairs(variants, spec, differences))
+    num_tested = len(_pairs(variants, differences))
     return [
         *_unmeasured_extrapolation(study, spec),
-        *_not_compared(_pairs(variants, spec, spec.contrasts), variants, setup_of),
+        *_not_compared(spec, variants, setup_of),
         *_too_few_seeds(seeds, num_tested),
         *_no_intervals(seeds, spec),
         *_repeated_functions(variants, setup_of),
@@ -120,29 +121,30 @@ def _can_decide(seeds: int, num_pairs: int) -> bool:
 
 
 def _pairs(
-    variants: Mapping[str, Sequence[Entry]], spec: AnalysisSpec, contrasts: Iterable[Contrast]
-) -> list[tuple[str, str, MetricPoint]]:
-    """The variants of declared contrasts, and the points where they are compared."""
+    variants: Mapping[str, Sequence[Entry]], contrasts: Iterable[Contrast]
+) -> list[tuple[str, str, Contrast]]:
+    """The variants that declared contrasts compare, each pair with its contrast."""
     labels_of = {name: entries[0].labels for name, entries in variants.items()}
     pairs = []
     for contrast in contrasts:
-        point = contrast.point or spec.extrapolation.point
-        pairs += [(a, b, point) for a, b in analysis_spec.pairs(labels_of, contrast)]
+        pairs += [(a, b, contrast) for a, b in analysis_spec.pairs(labels_of, contrast)]
     return pairs
 
 
 def _not_compared(
-    pairs: Sequence[tuple[str, str, MetricPoint]],
+    spec: AnalysisSpec,
     variants: Mapping[str, Sequence[Entry]],
     setup_of: Mapping[Run, Setup],
 ) -> list[str]:
     """One sentence for each pair that tables will not compare, as in results/comparable.py."""
     sentences = []
-    for a, b, point in pairs:
+    for a, b, contrast in _pairs(variants, spec.contrasts):
+        point = contrast.point or spec.extrapolation.point
         setup_a = setup_of[variants[a][0].run.group_key()]
         setup_b = setup_of[variants[b][0].run.group_key()]
-        of_a = _advantages(setup_a, point)
-        of_b = _advantages(setup_b, point)
+        allowed = {_SEES_POSITIONS} if contrast.seen_positions else set()
+        of_a = _advantages(setup_a, point) - allowed
+        of_b = _advantages(setup_b, point) - allowed
         for name, advantages in ((a, of_a - of_b), (b, of_b - of_a)):
             if advantages:
                 sentences.append(
@@ -167,7 +169,7 @@ def _advantages(setup: Setup, point: MetricPoint) -> set[str]:
     ordinary = _largest_in_test(setup, readers, max_length)
     largest_in_test = _largest_in_test(setup, readers, length) + point.offset
     if in_training > ordinary and in_training >= largest_in_test:
-        advantages.add("sees the positions of the test in training")
+        advantages.add(_SEES_POSITIONS)
     return advantages
 
 

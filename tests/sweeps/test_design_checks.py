@@ -96,6 +96,8 @@ def test_a_contrast_with_a_variant_that_sees_the_positions_of_the_test_is_named(
         "the contrast of raw · shifted with raw will not be compared: only raw · shifted sees the "
         "positions of the test in training"
     )
+    asked = {"a": "raw · shifted", "b": "raw", "seen_positions": True}
+    assert notes(axes, seeds=4, analysis={"contrasts": [asked]}) == []
 
 
 def test_lengths_beyond_a_table_are_named():
