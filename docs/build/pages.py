@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from docs.build import (
+    addition,
     budget,
     commits,
     costs,
@@ -80,6 +81,7 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
         f"{folder}/README.md": functools.partial(suite_grid.page_lookups, form=form)
         for form, folder in suite_grid.FOLDERS.items()
     },
+    f"{addition.FOLDER}/README.md": addition.lookups,
     "results/published/throughput/README.md": costs.throughput_lookups,
 }
 

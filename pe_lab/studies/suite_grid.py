@@ -10,7 +10,7 @@
 No setting is chosen before training: every encoding trains with four rates and six seeds, so the
 choice of a rate is a part of the analysis and rules of choice can be compared. A decoder with 2
 layers, width 64 and 4 heads trains for a fixed number of steps on each task. Tests are at 1, 1.125,
-1.25, 1.5, 2, 3 and 4 times the training length. 2,736 runs of about half a minute of one core, one
+1.25, 1.5, 2, 3 and 4 times the training length. 2,736 runs of two to three minutes of one core, one
 task after the other.
 
 `learned` has two scales: BERT's standard deviation of 0.02 is small next to tokens, whose rms is 1,
