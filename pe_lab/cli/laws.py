@@ -6,10 +6,10 @@
     pe-lab laws scheme my_package.schemes:Mine
 
 It needs a checkout of pe_lab, whose tests have the laws, and the packages that `make test`
-installs. Your own package must be on PYTHONPATH. Most laws use strings of seven tokens: give
-arguments that have an effect within them. The command stops at the first law that does not hold,
-says what the law demands and, for common errors, what the cause looks like. Exit status: 0; 1 if a
-law does not hold; 2 for wrong arguments.
+installs. Your own package is in the current folder, installed, or on PYTHONPATH. Most laws use
+strings of seven tokens: give arguments that have an effect within them. The command stops at the
+first law that does not hold, says what the law demands and, for common errors, what the cause looks
+like. Exit status: 0; 1 if a law does not hold; 2 for wrong arguments.
 """
 
 import ast
@@ -70,7 +70,9 @@ def run(options: Options) -> int:
     plugins.resolve(FAMILIES[family], spec)
     command = _of_encodings(spec, options) if family == "encoding" else _of_schemes(options)
     member = json.dumps({FAMILIES[family]: spec})
-    environment = {**os.environ, "PE_LAB_MEMBER": member}
+    # The process runs in the checkout, so it would not find a package of the current folder.
+    import_path = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PE_LAB_MEMBER": member, "PYTHONPATH": import_path}
     # A process of its own, because tests have settings that JAX reads when it is imported.
     status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     if status == _NO_TESTS:

@@ -57,13 +57,13 @@ def test_a_law_that_does_not_hold_is_an_error(write_program):
 
 @pytest.mark.full
 def test_the_line_of_the_page_runs_every_law(write_program):
-    command = r"^    PYTHONPATH=FOLDER \.venv/bin/pe-lab laws encoding '(.*)'$"
+    command = r"^    CHECKOUT/\.venv/bin/pe-lab laws encoding '(.*)'$"
     (member,) = re.findall(command, SECTION, re.MULTILINE)
     assert NAME in member
-    env = os.environ | {"PYTHONPATH": str(write_program())}
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
     result = subprocess.run(
         [sys.executable, "-m", "pe_lab", "laws", "encoding", member],
-        cwd=ROOT,
+        cwd=write_program(),  # the package is in the current folder
         env=env,
         capture_output=True,
         text=True,
@@ -71,4 +71,4 @@ def test_the_line_of_the_page_runs_every_law(write_program):
     )
     assert result.returncode == 0, result.stdout
     (passed,) = re.findall(r"(\d+) laws passed", result.stdout)
-    assert int(passed) > 50  # as the page says
+    assert int(passed) > 50  # about twenty in each architecture, as the page says
