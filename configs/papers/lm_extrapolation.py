@@ -1,7 +1,7 @@
 """Which encodings still read a text when the window is longer than in training?
 
     pe-lab sweep configs/papers/lm_extrapolation.py
-    pe-lab sweep configs/papers/lm_extrapolation.py:scaled  # about 0.3 hours
+    pe-lab sweep configs/papers/lm_extrapolation.py:scaled  # about 20 minutes
     pe-lab sweep configs/papers/lm_extrapolation.py:smoke   # a small form
 
 Training has windows of 128 bytes, and the test has windows of up to 1024. The text is `stories`,
