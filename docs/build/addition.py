@@ -46,7 +46,7 @@ def _solved_medians(found: Grid) -> str:
     return markdown.table(rows)
 
 
-def with_range(runs: pd.DataFrame, name: str, rate: str, multiple: float) -> str:
+def with_range(runs: pd.DataFrame, name: str, rate: str, multiple: int | float) -> str:
     """The median of the solved seeds, with the lowest and the highest of them."""
     scores = _solved_scores(runs, name, rate, multiple)
     if scores.empty:
@@ -55,16 +55,16 @@ def with_range(runs: pd.DataFrame, name: str, rate: str, multiple: float) -> str
     return f"{formats.number(scores.median())} ({low} to {high})"
 
 
-def _solved_median(runs: pd.DataFrame, name: str, rate: str, multiple: float) -> str:
+def _solved_median(runs: pd.DataFrame, name: str, rate: str, multiple: int | float) -> str:
     return formats.number(_solved_scores(runs, name, rate, multiple).median())
 
 
-def _solved_scores(runs: pd.DataFrame, name: str, rate: str, multiple: float) -> pd.Series:
+def _solved_scores(runs: pd.DataFrame, name: str, rate: str, multiple: int | float) -> pd.Series:
     is_counted = (runs["name"] == name) & (runs[RATE] == rate) & runs["solved"].astype(bool)
     return runs.loc[is_counted, run_scores.at(multiple)]
 
 
-def _reach(found: Grid, multiple: float, *names: str) -> str:
+def _reach(found: Grid, multiple: int | float, *names: str) -> str:
     """Solved runs that reach the threshold at a multiple, of the solved runs of some encodings."""
     solved = found.runs[found.runs["solved"].astype(bool)]
     if names:

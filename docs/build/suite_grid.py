@@ -217,23 +217,23 @@ def _of(runs: pd.DataFrame, name: str, rate: str) -> pd.DataFrame:
     return found
 
 
-def _at_rate(runs: pd.DataFrame, name: str, rate: str, multiple: float = 2) -> str:
+def _at_rate(runs: pd.DataFrame, name: str, rate: str, multiple: int | float = 2) -> str:
     """Median exact match of an encoding at a multiple of the length, at a learning rate."""
     return formats.number(_of(runs, name, rate)[run_scores.at(multiple)].median())
 
 
-def _at_rates(runs: pd.DataFrame, name: str, multiple: float = 2) -> str:
+def _at_rates(runs: pd.DataFrame, name: str, multiple: int | float = 2) -> str:
     """Median exact match of an encoding at a multiple of the length, for each learning rate."""
     rates = runs[RATE].drop_duplicates()
     return listed(f"{_at_rate(runs, name, rate, multiple)} at {rate}" for rate in rates)
 
 
-def _highest(runs: pd.DataFrame, multiple: float, *names: str) -> str:
+def _highest(runs: pd.DataFrame, multiple: int | float, *names: str) -> str:
     """The highest exact match of any run of some encodings at a multiple of the length."""
     return formats.number(runs.loc[runs["name"].isin(names), run_scores.at(multiple)].max())
 
 
-def _times(multiple: float) -> str:
+def _times(multiple: int | float) -> str:
     """The words for a multiple of the training length."""
     return (
         "twice the training length" if multiple == 2 else f"{multiple:g} times the training length"
@@ -268,7 +268,7 @@ def draw(root: Path) -> None:
         _draw(found, root / folder / PICTURE, names, SHOWN.get(form, 2))
 
 
-def _draw(found: Grid, file: Path, names: Sequence[str], multiple: float = 2) -> None:
+def _draw(found: Grid, file: Path, names: Sequence[str], multiple: int | float = 2) -> None:
     """One panel for each encoding; a ring marks the rate with the lowest mean loss."""
     from pe_lab.results.plots import drawing
     from pe_lab.results.plots.setting_dots import setting_dots
