@@ -26,7 +26,7 @@ from pe_lab.runs.analysis_spec import Contrast, MetricSpec
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PICTURE = Path("docs/pictures/reproductions.png")
+PICTURE = Path("docs/pictures/reproductions/theirs_and_ours.png")
 # The verdict is second, where a phone shows it without scrolling.
 _HEADER = ("claim", "verdict", "at", "theirs", "ours", "a − b", "solved")
 
