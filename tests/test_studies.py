@@ -47,7 +47,7 @@ def test_every_study_is_tested_here():
 
 
 WITH_FIGURES = [
-    *((name, {}) for name in ("coupling7", "huang25", "huang8", "kazemnejad10")),
+    *((name, {}) for name in ("huang25", "huang8", "kazemnejad10")),
     ("huang25", {"literature": True}),
 ]
 
