@@ -6,7 +6,7 @@
     pe-lab suite mine=my_package.mine:Mine --bundle=mine.zip
 
 An encoding may have a label, LABEL=ENCODING. It trains on the six tasks of suite_grid with three
-seeds at each of three learning rates, in an estimated 40 minutes on two cores, and is printed among
+seeds at each of three learning rates, in an estimated 40 to 50 minutes on two cores, and is printed among
 the published rows. With --quick it trains on copying alone, in 6 minutes. The runs of an encoding
 are in results/suite/NAME, or in FOLDER/NAME with --results=FOLDER. Finished runs are not trained
 again. The tables are also written there, to all_rows.md and all_rows.tex.

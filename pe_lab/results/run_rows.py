@@ -35,16 +35,8 @@ _FACTS = [
     *("run", "run_id", "seed", "data_seed", "status", "solved", "max_length", "task_label"),
     *("steps", "steps_to_solve", "steps_to_extrapolate", "measured_to", "train_flops"),
     *("train_seconds", "parameters", "max_position", "reveals_target_length", "length_name"),
-    *(
-        "validation_loss",
-        "commit",
-        "error",
-        "is_text",
-        "is_contiguous",
-        "solved_threshold",
-        "scale_ratio",
-    ),
-    *("has_changed_rows", "config", "provenance", *INPUT),
+    *("validation_loss", "commit", "error", "is_text", "is_contiguous", "solved_threshold"),
+    *("scale_ratio", "has_changed_rows", "config", "provenance", *INPUT),
 ]
 
 

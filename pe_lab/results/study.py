@@ -74,12 +74,10 @@ class Study:
           seed, data_seed: of the weights and of the data.
           status: finished, diverged or failed.
           solved: whether validation exact match over the training lengths reaches the threshold.
-          chosen: whether validation chose the run's values of the tuned axes; True without such
-            axes.
+          chosen: whether validation chose its values of the tuned axes; True without such axes.
           max_length: training length; 0 if the run failed.
           steps, train_flops, parameters: the cost of training; NaN if the run failed.
-          train_seconds: time of its training program, divided by the runs trained together; without
-            compiling and testing. NaN if the run failed.
+          train_seconds: its share of the time of a training program, without compiling and testing.
           steps_to_solve, steps_to_extrapolate: the first step of the curve at which it is solved,
             or reaches the threshold of extrapolation; NaN if it never is, or the curve ends before.
           measured_to: the last step of the curve, at which runs that are never solved are

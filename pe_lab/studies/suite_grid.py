@@ -108,7 +108,7 @@ def sweep(pilot=False, smoke=False, **alone):
         return grid.product(_rows()[:2], tasks(steps), {"seed": range(1)})
     rates = {"train.learning_rate": RATES}
     points = []
-    chosen = [FORMS[form] for form in alone]
+    chosen = [FORMS[form] for form, is_chosen in alone.items() if is_chosen]
     for name in chosen or TASKS:  # one task after the other, in this order
         of_task = tasks({name: TASKS[name]})
         points += grid.product(_rows(), of_task, rates, {"seed": range(SEEDS)})
