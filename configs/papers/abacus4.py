@@ -180,10 +180,11 @@ def variants(name, protocol, label, encoding):
 
 def depths(protocol):
     """Layers and loops. A looped model reads the embedding in each loop, and draws their number."""
-    layers, loops = zip(*protocol.depths, strict=True)
-    injections, fewest = [], []
-    for num_loops in loops:
+    layers, loops, injections, fewest = [], [], [], []
+    for num_layers, num_loops in protocol.depths:
         is_looped = num_loops > 1
+        layers.append(grid.labelled("looped" if is_looped else "plain", num_layers))
+        loops.append(grid.labelled("", num_loops))
         injections.append(grid.labelled("", "add" if is_looped else "none"))
         fewest.append(grid.labelled("", 1 if is_looped else None))
     return grid.zipped(

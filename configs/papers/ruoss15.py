@@ -21,8 +21,8 @@ This is the claim here, for each encoding: a mean over tasks, beyond the trainin
 
 Differs:
 - Dropout is off in evaluation. The authors leave it on.
-- Randomized positions are drawn for each example. The authors draw them for each batch, and their
-  noisy ALiBi and noisy relative encodings draw sorted distances.
+- The authors' noisy ALiBi and noisy relative encodings draw sorted distances. Here positions are
+  drawn, once for a batch in training, as in the authors' code, and for each example in the test.
 - Learned positions reach 2048 in both forms. So the plain form has positions beyond training, which
   were never trained.
 - The relative encoding is Transformer-XL's, with sinusoids that count up from 0.

@@ -28,6 +28,7 @@ _SETTINGS = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.labelsize": 8,
+    "figure.labelsize": 8,
     "legend.fontsize": 7.5,
     "figure.titlesize": 9,
     "xtick.labelsize": 7,

@@ -180,7 +180,9 @@ def _maps(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figu
     )
     is_grid = table_summaries.is_grid(data.with_grids, spec)
     shown = ""
-    for index, (axes, part) in enumerate(zip(grid_of_axes, parts.values(), strict=True)):
+    if is_grid and has_same_rows:
+        figure.supylabel(_axis_names(spec.rows))  # once: panels may be lower than the label
+    for axes, part in zip(grid_of_axes, parts.values(), strict=True):
         if is_grid:
             # `_words` would repeat the name of the axis at each number.
             study = data.with_grids
@@ -197,7 +199,7 @@ def _maps(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figu
         shown += "".join([*itertools.chain(*texts.to_numpy()), *heads])
         if is_grid:
             axes.set_xlabel(_axis_names(spec.columns))
-            if index % columns == 0 or not has_same_rows:
+            if not has_same_rows:
                 axes.set_ylabel(_axis_names(spec.rows))
         else:
             axes.set_xticks(
