@@ -183,7 +183,8 @@ def depths(protocol):
     layers, loops, injections, fewest = [], [], [], []
     for num_layers, num_loops in protocol.depths:
         is_looped = num_loops > 1
-        layers.append(grid.labelled("looped" if is_looped else "plain", num_layers))
+        form = f"looped {num_layers} x {num_loops}" if is_looped else f"plain {num_layers}"
+        layers.append(grid.labelled(form, num_layers))
         loops.append(grid.labelled("", num_loops))
         injections.append(grid.labelled("", "add" if is_looped else "none"))
         fewest.append(grid.labelled("", 1 if is_looped else None))
