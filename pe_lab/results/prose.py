@@ -258,8 +258,8 @@ class Prose:
 
     @property
     def variants(self) -> str:
-        """Number of variants. The settings of a tuned one count once."""
-        return str(len(self.chosen.variants))
+        """Number of variants. The settings of a tuned one and the points of a grid count once."""
+        return str(len(self.chosen.without_grids().variants))
 
     @property
     def seeds(self) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pe_lab.results import compare, declared_tables, frame, selection, table_summaries, tables
+from pe_lab.results import compare, declared_tables, frame, prose, selection, table_summaries, tables
 from pe_lab.runs import grid, record_rows, records
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
@@ -60,6 +60,7 @@ def test_a_point_that_is_measured_again_stays_in_its_grid(tmp_path):
     table = declared_tables.tables(loaded, table_summaries.specs(loaded)[0])[0]
     assert [row[0] for row in cells(table)[1:]] == ["1", "2", "10"]
     assert len(loaded.without_grids().variants) == 2
+    assert prose.Prose(loaded).variants == "2"
     measured = loaded.numbers
     assert set(measured[measured["override"] == "other_digits=2"][DIGITS]) == {"2"}
 
