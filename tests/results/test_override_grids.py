@@ -2,7 +2,15 @@
 
 import pytest
 
-from pe_lab.results import compare, declared_tables, frame, prose, selection, table_summaries, tables
+from pe_lab.results import (
+    compare,
+    declared_tables,
+    frame,
+    prose,
+    selection,
+    table_summaries,
+    tables,
+)
 from pe_lab.runs import grid, record_rows, records
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
