@@ -178,12 +178,12 @@ def test_bad_claims_are_refused_with_one_sentence(values, error):
 @pytest.mark.parametrize(
     ("name", "forms"),
     [
-        ("huang8", ({}, {"scaled": True})),
+        ("huang8", ({}, {"scaled": True}, {"longer": True})),
         ("huang25", ({}, {"scaled": True}, {"literature": True})),
         ("kazemnejad10", ({}, {"scaled": True})),
         ("coupling7", ({}, {"scaled": True})),
         ("abacus4", ({}, {"scaled": True})),
-        ("jelassi3", ({}, {"scaled": True})),
+        ("jelassi3", ({}, {"scaled": True}, {"longer": True})),
         ("lm_extrapolation", ({}, {"scaled": True})),
         ("ruoss15", ({}, {"scaled": True})),
     ],
