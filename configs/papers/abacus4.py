@@ -198,7 +198,7 @@ def depths(protocol):
 
 def analysis(scaled=False):
     return dict(
-        question="Does Abacus extend arithmetic further than FIRE, and do loops help?",
+        question="Does Abacus extend arithmetic further than FIRE and than no positions?",
         # Abacus sees the positions of the test in training: the claim is about them.
         contrasts=(
             dict(a="abacus", b="fire", seen_positions=True),

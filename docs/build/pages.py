@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from docs.build import (
+    abacus,
     addition,
     budget,
     commits,
@@ -68,6 +69,7 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/statistics.md": statistics.lookups,
     "docs/studies.md": metrics.lookups,
     "docs/tasks.md": tasks.lookups,
+    f"{abacus.FOLDER}/README.md": abacus.lookups,
     "results/published/budget/README.md": budget.lookups,
     "results/published/combine/README.md": lambda root: shared_runs.lookups(
         root, "combine", "exposure"
