@@ -1,4 +1,4 @@
-"""Lookups of the page of abacus4:scaled: chance levels, single seeds, and solutions that were lost."""
+"""Lookups of abacus4:scaled's page: chance levels, single seeds, and solutions that were lost."""
 
 import functools
 from pathlib import Path
