@@ -11,6 +11,7 @@ from docs.build import (
     initialization,
     performance,
     reproductions,
+    ruoss,
     statistics,
     story_gradients,
     suite_grid,
@@ -76,6 +77,7 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "performance": (performance.draw, "the picture of docs/performance.md: a second"),
     "reproductions": (reproductions.draw, "numbers of papers and ours: a second"),
+    "ruoss": (ruoss.draw, "the picture of ruoss15:scaled: a few seconds"),
     "scorecard": (scorecard, "properties and pictures of all encodings: two minutes"),
     "story_gradients": (
         story_gradients.measure,
