@@ -6,13 +6,13 @@
     pe-lab suite mine=my_package.mine:Mine --bundle=mine.zip
 
 An encoding may have a label, LABEL=ENCODING. It trains on the six tasks of suite_grid with three
-seeds at each of three learning rates, in an estimated 40 to 50 minutes on two cores, and is printed
-among the published rows. With --quick it trains on copying alone, in 6 minutes. The runs of an
-encoding are in results/suite/NAME, or in FOLDER/NAME with --results=FOLDER. Finished runs are not
-trained again. The tables are also written there, to all_rows.md and all_rows.tex. --bundle also
-writes a complete row, with its records and the file of its class, as one archive for the published
-table. docs/suite.md says what the suite can tell. Exit status: 0; 1 if a run failed; 2 for wrong
-arguments.
+seeds at each of three learning rates, and is printed among the published rows. This takes about 40
+minutes on two cores for an encoding as fast as RoPE. With --quick it trains on copying alone, in 6
+minutes. The runs of an encoding are in results/suite/NAME, or in FOLDER/NAME with
+--results=FOLDER. Finished runs are not trained again. The tables are also written there, to
+all_rows.md and all_rows.tex. --bundle also writes a complete row, with its records and the file of
+its class, as one archive for the published table. docs/suite.md says what the suite can tell. Exit
+status: 0; 1 if a run failed; 2 for wrong arguments.
 """
 
 from collections.abc import Sequence
