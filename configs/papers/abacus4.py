@@ -179,7 +179,7 @@ def variants(name, protocol, label, encoding):
 
 
 def depths(protocol):
-    """Layers and loops. A looped model reads the embedding in each loop, and draws their number."""
+    """Layers and loops. A looped model adds the embedding before each loop."""
     layers, loops, injections, fewest = [], [], [], []
     for num_layers, num_loops in protocol.depths:
         is_looped = num_loops > 1

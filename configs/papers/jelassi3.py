@@ -31,9 +31,11 @@ Differs:
 Scaled: 2 layers, width 64 and 4 heads, half of them masked by hard ALiBi; strings of up to 10,
 5,000 steps at 1e-3, five seeds.
 
-Longer: the scaled form with 20,000 steps and eight seeds, for the tasks and encodings that improved
-in it until its end, or solved it. It was declared after the scaled form and before its own first
-run: with 5,000 steps, no seed of hard ALiBi solved a task, so no claim was decided.
+Longer: the scaled form with 20,000 steps and eight seeds, on copying and the suffix lookup, with
+RoPE, ALiBi and hard ALiBi. In the scaled form these variants had medians of exact match of 0.66 or
+more at length 10, and all others 0.31 or less. So it has no prefix lookup, and does not test the
+claim about no positions. It was declared after the scaled form and before its own first run: with
+5,000 steps, no seed of hard ALiBi solved a task, so no claim was decided.
 """
 
 from configs.papers import forms
@@ -103,6 +105,8 @@ def sweep(smoke=False, scaled=False, longer=False):
 def analysis(scaled=False, longer=False):
     others = ("alibi", "rope") if longer else ("alibi", "rope", "nope")
     at = dict(name="exact_match_without_end", at=2)
+    # The scaled form's claims were declared with the end, which the authors' accuracy leaves out.
+    of_claims = dict(metric="exact_match_without_end") if longer else {}
     return dict(
         question="Which encodings copy and look up in strings of twice the training length?",
         contrasts=tuple(("hard_alibi", other) for other in others),
@@ -113,6 +117,7 @@ def analysis(scaled=False, longer=False):
                     text=f"Hard ALiBi extends copying and looking up further than {other}.",
                     a="hard_alibi",
                     b=other,
+                    **of_claims,
                 )
                 for other in others
             ),

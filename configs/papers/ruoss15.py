@@ -2,7 +2,7 @@
 positions.
 
     pe-lab sweep configs/papers/ruoss15.py
-    pe-lab sweep configs/papers/ruoss15.py:scaled  # about 2 hours
+    pe-lab sweep configs/papers/ruoss15.py:scaled  # about 3 hours
     pe-lab sweep configs/papers/ruoss15.py:smoke   # one small run
 
 Protocol of Ruoss et al. 2023 (https://arxiv.org/abs/2305.16843), on the tasks of Deletang et al.
@@ -23,8 +23,8 @@ Differs:
 - Dropout is off in evaluation. The authors leave it on.
 - The authors' noisy ALiBi and noisy relative encodings draw sorted distances. Here positions are
   drawn, once for a batch in training, as in the authors' code, and for each example in the test.
-- Learned positions reach 2048 in both forms. So the plain form has positions beyond training, which
-  were never trained.
+- The table of learned positions has as many rows as randomized positions can be, with contiguous
+  positions too. So contiguous positions of the test can be ones that were never trained.
 - The relative encoding is Transformer-XL's, with sinusoids that count up from 0.
 - The score of the authors' script starts at length 42.
 - A token embedding replaces the product of one-hot input and matrix. Only its initialization
@@ -33,7 +33,8 @@ Differs:
   the authors' code.
 - The inputs of the answer are blanks, as in the authors' code, and it has no end token.
 
-Scaled: 2 layers, lengths 1..10, tested to 50, 2,000 steps of 32 at 1e-3, five seeds.
+Scaled: 2 layers, lengths 1..10, tested at 14 lengths from 11 to 50, positions up to 256, 2,000
+steps of 32 at the one rate 1e-3, five seeds.
 """
 
 from configs.papers import forms

@@ -132,7 +132,7 @@ def text(root: Path, page: Path) -> str:
     if (root / folder / "study.json").exists():
         study = of(folder.name)
         lookups["study"] = study
-        if study.study.spec.reproduction is not None:
+        if study.study.spec.reproduction.claims:
             lookups["claims"] = reproductions.claims(study.study)
             lookups["over_all_pairs"] = functools.partial(reproductions.over_all_pairs, study.study)
     if str(page) in LOOKUPS:

@@ -43,13 +43,17 @@ def lookups(root: Path) -> dict[str, Any]:
     every = [outcome for _, outcomes in outcomes_of.values() for outcome in outcomes]
     verdicts = Counter(outcome.verdict for outcome in every)
     tested = tuple(outcomes_of)
-    missing = [n for n in protocols.names(root) if not any(t.startswith(n) for t in tested)]
+    missing = [
+        name
+        for name in protocols.names(root)
+        if not any(study == name or study.startswith(f"{name}_") for study in tested)
+    ]
     return {
         "sections": "\n\n".join(_section(*each) for each in outcomes_of.values()),
         "num_claims": str(verdicts.total()),
         "num_authors_size": str(verdicts["holds at the authors' size"]),
         "num_scaled": str(verdicts["holds, scaled"]),
-        "num_unsolved": str(sum(bool(o.reason) and not o.is_solved for o in every)),
+        "num_unsolved": str(sum(not outcome.is_solved for outcome in every)),
         "papers": listed(dict.fromkeys(s.spec.reproduction.paper for s, _ in outcomes_of.values())),
         "num_failing": str(verdicts["does not hold"]),
         "num_undecided": str(verdicts["undecided"]),
@@ -66,31 +70,34 @@ def claims(study: Study) -> str:
 
 
 def over_all_pairs(study: Study) -> str:
-    """Return the means of a and of b for claims about means, also over tasks that are not solved.
+    """Return the table of the means of a and b over all pairs of each claim about a mean.
 
-    The last row is the mean over the pairs of all these claims.
+    A verdict counts solved pairs alone, and this table all of them. A row is over the seeds for
+    which every variant of its pairs has a number. The last row has the pairs of all claims.
     """
     chosen = selection.choose(study)
     claims = [claim for claim in study.spec.reproduction.claims if claim.is_mean]
-    rows = [["a, b", "pairs", "a", "b", "a − b"]]
-    every: list[reproduction.Pair] = []
+    (metric,) = {reproduction.metric_of(chosen, claim) for claim in claims}  # one for all
+    rows = [["a, b", "pairs", "seeds", "a", "b", "a − b"]]
+    every: list[reproduction.VariantPair] = []
     for claim in claims:
         pairs = compare.pairs(chosen, Contrast(claim.a, claim.b))
-        metric = reproduction.metric_of(chosen, claim)
         rows.append([f"`{claim.a}`, `{claim.b}`", *_means(chosen, pairs, metric)])
         every += pairs
     rows.append(["all", *_means(chosen, every, metric)])
     return markdown.table(rows)
 
 
-def _means(study: Study, pairs: Sequence[reproduction.Pair], metric: MetricSpec) -> list[str]:
-    """The number of pairs, the means of a and b, and their difference with its interval."""
+def _means(
+    study: Study, pairs: Sequence[reproduction.VariantPair], metric: MetricSpec
+) -> list[str]:
+    """The numbers of pairs and of seeds, the means of a and b, and a − b with its interval."""
     by_seed = reproduction.mean_by_seed(study, pairs, metric)
-    means = [formats.number(statistics.mean(side)) for side in zip(*by_seed, strict=True)]
+    means = [statistics.mean(side) for side in zip(*by_seed, strict=True)] or [None, None]
     differences = [a - b for a, b in by_seed]
     interval = compare.of_differences(differences)
     difference = formats.difference(statistics.mean(differences), interval)
-    return [str(len(pairs)), *means, difference]
+    return [str(len(pairs)), str(len(by_seed)), *map(formats.number, means), difference]
 
 
 def _table(outcomes: Sequence[Outcome]) -> str:
@@ -104,7 +111,7 @@ def _section(study: Study, outcomes: Sequence[Outcome]) -> str:
     heading = f"## {spec.paper}: {study.name}"
     configs = study.cases["config"]
     rates = sorted({config["train"]["learning_rate"] for config in configs})
-    at_rates = " and ".join(map(str, rates))
+    at_rates = listed(map(str, rates))
     about = f"Trained at {size}, with learning rate {at_rates}; {page} has all numbers."
     return f"{heading}\n\n{about}\n\n{_table(outcomes)}"
 
@@ -163,7 +170,8 @@ def draw(root: Path) -> None:
 def draw_dots(axes: "Axes", outcomes: Sequence[Outcome]) -> None:
     """Draw the paper's number and ours with its interval, a row for each outcome.
 
-    Numbers of pairs are differences. Ours is hollow if too few seeds solved the training lengths.
+    For a claim about two variants, both numbers are differences a − b. Our dot is hollow if too few
+    seeds solved the training lengths.
     """
     names = []
     for row, outcome in enumerate(outcomes):
@@ -180,8 +188,10 @@ def draw_dots(axes: "Axes", outcomes: Sequence[Outcome]) -> None:
         names.append(f"{variants}, {_at(outcome).removeprefix('mean over ')}")
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)  # the first row at the top
-    axes.set_xlim(-0.15, 1.1)
-    axes.set_xlabel("difference in exact match" if outcomes[0].b else "exact match")
+    low, high = axes.get_xlim()
+    axes.set_xlim(min(low, -0.15), max(high, 1.1))
+    label = metrics.BY_NAME[outcomes[0].metric.name].label
+    axes.set_xlabel(f"difference in {label}" if outcomes[0].b else label)
 
 
 def _at(outcome: Outcome) -> str:

@@ -1,124 +1,115 @@
 """Lookups and picture of ruoss15:scaled's page: contiguous and randomized positions by task."""
 
 import functools
-import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docs.build import markdown
-from pe_lab.results import compare, formats, frame, reproduction, selection
+from docs.build import markdown, published
+from pe_lab.results import compare, formats, reproduction, statistics
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import Claim, MetricSpec
+from pe_lab.runs.analysis_spec import Claim, Contrast, MetricSpec, parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FOLDER = Path("results/published/ruoss15_scaled")
+FOLDER = published.STUDIES / "ruoss15_scaled"
 PICTURE = "by_task.png"
 _COLORS = {"contiguous": "0.55", "randomized": "#0c6c9c"}
 
 
 def lookups(root: Path) -> dict[str, Any]:
-    study = selection.choose(frame.read(root / FOLDER))
-    return {
-        "by_task": _table(study),
-        "chance": functools.partial(_chance, study),
-        "median": functools.partial(_median, study),
-        "num_solved": functools.partial(_num_solved, study),
-    }
+    study = published.of(root, FOLDER.name).chosen
+    return {"by_task": _table(study), "median": functools.partial(_median, study)}
 
 
 def scores(study: Study, name: str) -> list[float]:
-    """Return the mean token accuracy beyond the training lengths of each seed of a variant."""
+    """Return the metric of the claims of each seed of a variant that has a number.
+
+    This is the mean token accuracy over the tested lengths beyond the training lengths.
+    """
     return [*compare.by_seed(study, name, _metric(study)).values()]
 
 
 def _metric(study: Study) -> MetricSpec:
     """The metric of the claims, which is one for all."""
-    return reproduction.metric_of(study, _claims(study)[0])
-
-
-def _claims(study: Study) -> list[Claim]:
-    return list(study.spec.reproduction.claims)
-
-
-def _tasks(study: Study) -> list[str]:
-    return list(dict.fromkeys(study.variants["task"]))
-
-
-def _chance(study: Study, task: str) -> float:
-    """The mean token accuracy of the most frequent symbols over the lengths of the claims."""
-    first, last = _metric(study).point.lengths
-    levels = study.chance_levels
-    is_level = (levels["metric"] == "token_accuracy") & (levels["task"] == task)
-    return float(levels[is_level & levels["length"].between(first, last)]["value"].mean())
+    return reproduction.metric_of(study, study.spec.reproduction.claims[0])
 
 
 def _median(study: Study, name: str) -> str:
     return formats.number(statistics.median(scores(study, name)))
 
 
-def _num_solved(study: Study, *schemes: str) -> str:
-    """Runs with some schemes that solve the training lengths, of all."""
-    runs = study.cases[study.cases["positions"].isin(schemes)]
-    return f"{runs['solved'].sum()} of {len(runs)}"
+def _chances(study: Study) -> dict[str, float]:
+    """The chance level of each task: a mean over the lengths of the claims."""
+    metric = _metric(study)
+    assert metric.point.lengths is not None
+    first, last = metric.point.lengths
+    levels = study.chance_levels
+    is_beyond = levels["length"].between(first, last)
+    of_metric = levels[is_beyond & (levels["metric"] == metric.name)]
+    means = of_metric.groupby("task", sort=False, observed=True)["value"].mean()
+    return {task: float(means[task]) for task in dict.fromkeys(study.variants["task"])}
+
+
+def _pairs(study: Study, claim: Claim) -> list[tuple[str, str]]:
+    """The variants of a claim, in the order of the tasks."""
+    return compare.pairs(study, Contrast(claim.a, claim.b))
 
 
 def _table(study: Study) -> str:
     """Medians with contiguous and with randomized positions, and the solved seeds of both."""
-    claims = _claims(study)
-    rows = [["task", "chance level", *(claim.b.split(" · ")[0] for claim in claims)]]
-    for task in _tasks(study):
-        cells = []
-        for claim in claims:
-            medians, solved = [], []
-            for name in (f"{task} · {claim.b}", f"{task} · {claim.a}"):
-                medians.append(_median(study, name))
-                solved.append(str(study.cases_of(name)["solved"].sum()))
-            cells.append(f"{' → '.join(medians)} ({', '.join(solved)})")
-        rows.append([task, formats.number(_chance(study, task)), *cells])
-    return markdown.table(rows)
+    chances = _chances(study)
+    header = ["task", "chance level"]
+    rows = [[task, formats.number(level)] for task, level in chances.items()]
+    for claim in study.spec.reproduction.claims:
+        header.append(parts(claim.b)[0])
+        for row, (randomized, contiguous) in zip(rows, _pairs(study, claim), strict=True):
+            sides = (contiguous, randomized)
+            medians = " → ".join(_median(study, name) for name in sides)
+            solved = ", ".join(str(study.by_name[name]["solved"]) for name in sides)
+            row.append(f"{medians} ({solved})")
+    return markdown.table([header, *rows])
 
 
 def draw(root: Path) -> None:
     """Draw every seed with contiguous and with randomized positions, one panel an encoding."""
     from pe_lab.results.plots import drawing
 
-    study = selection.choose(frame.read(root / FOLDER))
-    tasks = _tasks(study)
-    claims = _claims(study)
+    study = published.of(root, FOLDER.name).chosen
+    chances = _chances(study)
+    claims = study.spec.reproduction.claims
     with drawing.settings():
         figure, panels = drawing.pyplot().subplots(
             1,
             len(claims),
-            figsize=(drawing.WIDTH, 0.2 * len(tasks) + 0.8),
+            figsize=(drawing.WIDTH, 0.2 * len(chances) + 0.8),
             sharex=True,
             sharey=True,
             layout="constrained",
         )
         for axes, claim in zip(panels, claims, strict=True):
-            chances = [_chance(study, task) for task in tasks]
-            axes.plot(chances, range(len(tasks)), "|", color="0.2", ms=9, label="chance level")
-            _draw_dots(axes, study, claim.b, "contiguous", shift=-0.15)
-            _draw_dots(axes, study, claim.a, "randomized", shift=0.15)
-            axes.set_title(claim.b.split(" · ")[0])
+            levels = list(chances.values())
+            axes.plot(levels, range(len(levels)), "|", color="0.2", ms=9, label="chance level")
+            randomized, contiguous = zip(*_pairs(study, claim), strict=True)
+            _draw_dots(axes, study, contiguous, "contiguous", shift=-0.15)
+            _draw_dots(axes, study, randomized, "randomized", shift=0.15)
+            axes.set_title(parts(claim.b)[0])
             axes.set_xlim(0, 1)
             axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-            axes.set_ylim(len(tasks) - 0.5, -0.5)  # the first task at the top
-        panels[0].set_yticks(range(len(tasks)), [task.replace("_", " ") for task in tasks])
+            axes.set_ylim(len(levels) - 0.5, -0.5)  # the first task at the top
+        panels[0].set_yticks(range(len(chances)), [task.replace("_", " ") for task in chances])
         figure.supxlabel("mean token accuracy beyond the training lengths", fontsize="medium")
         drawing.legend(figure)
         drawing.save(figure, [root / FOLDER / PICTURE], few_colors=True)
 
 
-def _draw_dots(axes: "Axes", study: Study, variant: str, label: str, shift: float) -> None:
-    """Draw the seeds of a variant, a row for each task. Hollow: no seed solves the task."""
+def _draw_dots(axes: "Axes", study: Study, names: Sequence[str], label: str, shift: float) -> None:
+    """Draw the seeds of variants, a row for each. Hollow: no seed solves the training lengths."""
     color = _COLORS[label]
     axes.plot([], [], "o", color=color, ms=3, label=label)  # in the legend
-    for row, task in enumerate(_tasks(study)):
-        name = f"{task} · {variant}"
+    for row, name in enumerate(names):
         values = scores(study, name)
-        is_solved = study.cases_of(name)["solved"].any()
-        fill = color if is_solved else "white"
+        fill = "white" if study.by_name[name]["is_unsolved"] else color
         places = [row + shift] * len(values)
         axes.plot(values, places, "o", color=color, ms=3, markerfacecolor=fill, clip_on=False)

@@ -13,12 +13,14 @@ interval of our mean is within 0.1 of the figure, and does not hold if the whole
 away.
 
 A claim about a mean over pairs of variants, such as one pair for each task, is tested on the mean
-over the pairs that five seeds of a and of b solved.
+over the pairs that are comparable and that five seeds of a and of b solved, over the seeds that all
+of these have.
 
 The interval is Student's t from five pairs of seeds, and BCa from ten (statistics.py). Nothing is
 adjusted for the number of claims, because each claim is one that a paper made.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -32,7 +34,7 @@ Verdict = Literal["holds at the authors' size", "holds, scaled", "does not hold"
 
 TOLERANCE = 0.1  # between our number and theirs, at the authors' size
 FEWEST_SEEDS = 5  # that solve the training lengths
-Pair = tuple[str, str]  # the names of two variants
+VariantPair = tuple[str, str]  # the names of two variants
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class Outcome:
     Attributes:
       a, b: the variants, or the labels of a mean over pairs; b is "" for a claim about a alone.
       metric: the metric, and the point where it is read.
-      pairs: the numbers of a and b for each seed that both have; () for a claim about a alone.
+      pairs: the numbers of a and b for each seed that both have; for a mean over pairs of variants,
+        the means, for each seed that all variants have; () for a claim about a alone.
       means: our means of a and b over these seeds.
       interval: of the mean of a - b, or of a if the claim is about a alone.
       solved: the number of seeds of a and of b that solve the training lengths; for a mean over
@@ -134,7 +137,7 @@ def verdict_on_figure(interval: Interval | None, theirs: float, *, is_solved: bo
 
 
 def mean_by_seed(
-    study: Study, pairs: Sequence[Pair], metric: MetricSpec
+    study: Study, pairs: Sequence[VariantPair], metric: MetricSpec
 ) -> tuple[tuple[float, float], ...]:
     """Return the means of a metric over the first and over the second variants of some pairs.
 
@@ -142,13 +145,14 @@ def mean_by_seed(
     """
     if not pairs:
         return ()
-    sides = [
-        [compare.by_seed(study, name, metric) for name in side] for side in zip(*pairs, strict=True)
-    ]
-    seeds = [seed for seed in sides[0][0] if all(seed in of for side in sides for of in side)]
+    sides = []
+    for names in zip(*pairs, strict=True):
+        sides.append([compare.by_seed(study, name, metric) for name in names])
+    every = list(itertools.chain(*sides))
+    seeds = [seed for seed in every[0] if all(seed in scores for scores in every)]
     rows = []
     for seed in seeds:
-        a, b = (sum(of_variant[seed] for of_variant in side) / len(side) for side in sides)
+        a, b = (sum(scores[seed] for scores in side) / len(side) for side in sides)
         rows.append((a, b))
     return tuple(rows)
 
@@ -157,24 +161,27 @@ def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
     metric = metric_of(study, claim)
     # A claim may be about positions that training shows, as those with a random start are.
     reason = comparable.why_not(study, a, b, metric.point, seen_positions=True)
-    solved = tuple(_solved(study, name) for name in (a, b))
+    solved = tuple(_num_solved(study, name) for name in (a, b))
     pairs = mean_by_seed(study, [(a, b)], metric)
-    is_solved = _is_solved(study, (a, b), metric.point)
+    is_solved = _has_enough_solved(study, (a, b), metric.point)
     return _outcome(study, claim, a, b, pairs, solved, is_solved=is_solved, reason=reason)
 
 
-def _of_mean(study: Study, claim: Claim, pairs: Sequence[Pair]) -> Outcome:
+def _of_mean(study: Study, claim: Claim, pairs: Sequence[VariantPair]) -> Outcome:
     metric = metric_of(study, claim)
     of_mean = [
         pair
         for pair in pairs
-        if _is_solved(study, pair, metric.point)
+        if _has_enough_solved(study, pair, metric.point)
         and not comparable.why_not(study, *pair, metric.point, seen_positions=True)
     ]
     values = mean_by_seed(study, of_mean, metric)
     counts = (len(of_mean), len(pairs))
+    reason = "" if of_mean else f"no pair is comparable with {FEWEST_SEEDS} solved seeds of both"
     is_solved = bool(of_mean)
-    return _outcome(study, claim, claim.a, claim.b, values, counts, is_solved=is_solved)
+    return _outcome(
+        study, claim, claim.a, claim.b, values, counts, is_solved=is_solved, reason=reason
+    )
 
 
 def _outcome(
@@ -182,17 +189,17 @@ def _outcome(
     claim: Claim,
     a: str,
     b: str,
-    pairs: tuple[tuple[float, float], ...],
+    values: tuple[tuple[float, float], ...],
     solved: tuple[int, ...],
     *,
     is_solved: bool,
     reason: str = "",
 ) -> Outcome:
     metric = metric_of(study, claim)
-    if not reason and is_solved and not pairs:
-        reason = "no seed has a number on both sides"
+    if not reason and is_solved and len(values) < statistics.EXACT_FROM:
+        reason = f"fewer than {statistics.EXACT_FROM} seeds have a number on both sides"
     sign = -1 if metrics.BY_NAME[metric.name].lower_is_better else 1
-    differences = [a - b for a, b in pairs]
+    differences = [a - b for a, b in values]
     difference = statistics.mean(differences)
     # Variants that are not compared have no interval.
     interval = None if reason else compare.of_differences(differences)
@@ -205,21 +212,25 @@ def _outcome(
             is_authors_size=study.spec.reproduction.is_authors_size,
             theirs=sign * (claim.figures[0] - claim.figures[1]) if claim.figures else None,
         )
-    means = tuple(map(statistics.mean, zip(*pairs, strict=True))) or (None, None)
-    return Outcome(claim, a, b, metric, pairs, means, interval, solved, is_solved, result, reason)
+    means = tuple(map(statistics.mean, zip(*values, strict=True))) or (None, None)
+    return Outcome(claim, a, b, metric, values, means, interval, solved, is_solved, result, reason)
 
 
 def _of_figure(study: Study, claim: Claim) -> Outcome:
     metric = metric_of(study, claim)
     values = list(compare.by_seed(study, claim.a, metric).values())
     interval = compare.of_differences(values)
-    is_solved = _is_solved(study, (claim.a,), metric.point)
+    is_solved = _has_enough_solved(study, (claim.a,), metric.point)
     result: Verdict = "undecided"
+    reason = "a number is compared at the authors' size alone"
     if study.spec.reproduction.is_authors_size:
+        reason = ""
         result = verdict_on_figure(interval, claim.figures[0], is_solved=is_solved)
     means = (statistics.mean(values),)
-    solved = (_solved(study, claim.a),)
-    return Outcome(claim, claim.a, "", metric, (), means, interval, solved, is_solved, result)
+    solved = (_num_solved(study, claim.a),)
+    return Outcome(
+        claim, claim.a, "", metric, (), means, interval, solved, is_solved, result, reason
+    )
 
 
 def metric_of(study: Study, claim: Claim) -> MetricSpec:
@@ -228,16 +239,16 @@ def metric_of(study: Study, claim: Claim) -> MetricSpec:
     return MetricSpec(claim.metric or study.headline, point)
 
 
-def _solved(study: Study, name: str) -> int:
+def _num_solved(study: Study, name: str) -> int:
     """Return how many seeds solve the training lengths; all that finished, for a text."""
     row = study.by_name[name]
     return int(row["finished"] if study.has_text else row["solved"])
 
 
-def _is_solved(study: Study, names: Sequence[str], point: MetricPoint) -> bool:
+def _has_enough_solved(study: Study, names: Sequence[str], point: MetricPoint) -> bool:
     """Return whether enough seeds solved the training lengths, if the point is beyond these."""
     for name in names:
         is_beyond = comparable.is_beyond_training(study.by_name[name], point)
-        if is_beyond and _solved(study, name) < FEWEST_SEEDS:
+        if is_beyond and _num_solved(study, name) < FEWEST_SEEDS:
             return False
     return True

@@ -84,5 +84,5 @@ def test_means_over_all_pairs_count_the_tasks_that_are_not_solved(tmp_path):
     (outcome,) = reproduction.outcomes(study)
     assert (outcome.solved, outcome.means) == ((1, 2), pytest.approx((0.9, 0.5)))
     row, total = reproductions.over_all_pairs(study).splitlines()[-2:]
-    assert row == "| `rope`, `alibi` | 2 | 0.70 | 0.40 | +0.30 [+0.30, +0.30] |"
-    assert total == "| all | 2 | 0.70 | 0.40 | +0.30 [+0.30, +0.30] |"
+    assert row == "| `rope`, `alibi` | 2 | 5 | 0.70 | 0.40 | +0.30 [+0.30, +0.30] |"
+    assert total == "| all | 2 | 5 | 0.70 | 0.40 | +0.30 [+0.30, +0.30] |"

@@ -150,7 +150,7 @@ def test_a_mean_leaves_out_the_tasks_that_five_seeds_do_not_solve(tmp_path):
     unsolved = [("copy", "alibi"), ("sort", "rope")]
     outcome = of_pairs(tmp_path / "b", VALUES, unsolved=unsolved)
     assert (outcome.solved, outcome.means) == ((0, 2), (None, None))
-    assert outcome.reason == "fewer than 5 seeds solved the training lengths"
+    assert outcome.reason == "no pair is comparable with 5 solved seeds of both"
 
 
 @pytest.mark.parametrize(
