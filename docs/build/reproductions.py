@@ -203,4 +203,6 @@ def _at(outcome: Outcome) -> str:
 
 
 def _numbers(values: Sequence[float | None]) -> str:
-    return " and ".join(map(formats.number, values)) or formats.DASH
+    if all(value is None for value in values):
+        return formats.DASH
+    return " and ".join(map(formats.number, values))
