@@ -17,11 +17,11 @@ def test_a_grid_is_drawn_as_a_heat_map_with_named_axes(drawn, tmp_path):
     first = panels[0]
     # The label "other_digits=10, num_loops=1" has one more letter than the others.
     assert first.images[0].get_array().tolist() == [[27 / 40] * 2, [27 / 40] * 2, [28 / 40] * 2]
-    names = (first.get_xlabel(), first.get_ylabel())
+    # The panels share the axis of rows, which the figure labels once.
+    names = (first.get_xlabel(), first.figure.get_supylabel())
     assert names == ("evaluated num loops", "evaluated other digits")
-    # The panels share the axis of rows, which is labeled once.
     assert [label.get_text() for label in first.get_yticklabels()] == ["1", "2", "10"]
-    assert panels[1].get_ylabel() == ""
+    assert [axis.get_ylabel() for axis in panels] == ["", ""]
 
 
 def test_panels_with_other_rows_have_their_own_labels(drawn, tmp_path):
