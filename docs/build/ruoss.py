@@ -1,6 +1,5 @@
-"""Lookups and picture of ruoss15:scaled's page: contiguous and randomized positions by task."""
+"""Table and picture of ruoss15:scaled's page: contiguous and randomized positions by task."""
 
-import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,7 @@ _COLORS = {"contiguous": "0.55", "randomized": "#0c6c9c"}
 
 
 def lookups(root: Path) -> dict[str, Any]:
-    study = published.of(root, FOLDER.name).chosen
-    return {"by_task": _table(study), "median": functools.partial(_median, study)}
+    return {"by_task": _table(published.of(root, FOLDER.name).chosen)}
 
 
 def scores(study: Study, name: str) -> list[float]:
