@@ -4,7 +4,7 @@ temperature, on copy.
     pe-lab sweep configs/temperature.py
     pe-lab sweep configs/temperature.py:smoke  # a small form
 
-27 runs, about 5 minutes on two cores. What comes out: results/published/temperature/README.md.
+90 runs, about 8 minutes on two cores. What comes out: results/published/temperature/README.md.
 """
 
 from pe_lab.runs import grid
@@ -31,7 +31,7 @@ def sweep(smoke=False):
         encodings, temperatures = encodings[:1], temperatures[1:]
     return grid.product(
         {"model.encodings": encodings, "model.logit_temperature": temperatures},
-        {"seed": range(1 if smoke else 3)},
+        {"seed": range(1 if smoke else 10)},
     )
 
 
