@@ -4,8 +4,8 @@
     pe-lab sweep configs/architectures.py:smoke  # a small form
 
 An encoder reveals the target length and is not ranked with the others. The symbols of copy are
-distinct and the symbols of reverse may repeat, so the tasks differ in more than direction. 140 runs,
-about 15 minutes on two cores. What comes out: results/published/architectures/README.md.
+distinct and the symbols of reverse may repeat, so the tasks differ in more than direction. 140
+runs, about 15 minutes on two cores. What comes out: results/published/architectures/README.md.
 """
 
 from pe_lab.runs import grid

@@ -1,6 +1,5 @@
 """A number in a README or in results/published comes from a committed record."""
 
-import dataclasses
 import importlib
 import json
 import re
@@ -10,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from docs.build import commits, pages, tasks
+from docs.build import pages, tasks
 from pe_lab.results import frame, plots, tables
 from pe_lab.runs import config, records, study_files, validation
 from pe_lab.runs.run import from_record
-from pe_lab.sweeps import study, tuning
+from pe_lab.sweeps import study
 from tests.docs.typed_numbers import typed_numbers
 from tests.marks import full_except
 
@@ -87,21 +86,14 @@ def commits_of(content):
 
 @pytest.mark.slow
 def test_the_commit_of_every_published_record_is_in_the_history(history):
-    """Those of docs/build/commits.py are the only exceptions, and no page hides them."""
     lost = set()
     for file in sorted((ROOT / "results" / "published").glob("*/*.json")):
         lost |= commits_of(json.loads(file.read_text())) - history
-    for folder in PUBLISHED:
-        of_runs = {run["provenance"]["commit"] for run in records.read_all(folder).values()}
-        lost |= of_runs - history
-        page = (folder / "README.md").read_text()
-        for commit in of_runs - history:
-            assert f"{commit[:7]} (not in the history of this repository)" in page
-    for folder in (ROOT / "results" / "in_training").glob("*/"):
+    for folder in (*PUBLISHED, *(ROOT / "results" / "in_training").glob("*/")):
         lost |= {run["provenance"]["commit"] for run in records.read_all(folder).values()} - history
-    assert lost == set(commits.LOST)
+    assert not lost
     measured = json.loads((ROOT / tasks.RECORD).read_text())["provenance"]["commit"]
-    assert f"commit {commits.marked(measured)}" in (ROOT / "docs" / "tasks.md").read_text()
+    assert f"commit {measured[:7]}" in (ROOT / "docs" / "tasks.md").read_text()
 
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
@@ -160,11 +152,8 @@ def test_the_published_runs_and_their_analysis_are_what_the_config_asks_for_toda
     values = module.get_config(**form)
     published = next(iter(records.read_all(folder).values()))
     values.train.exclude_held_out = published["config"]["train"]["exclude_held_out"]
-    points, analysis, tuned = module.sweep(**form), module.analysis(**form), None
-    if hasattr(module, "tune"):
-        points, analysis, tuned = tuned_as_published(folder, module, values.to_dict())
-    made = study.expand(folder.name, values.to_dict(), points, tmp_path, analysis)
-    dataclasses.replace(made, tuning=tuned).write(tmp_path)
+    points, analysis = module.sweep(**form), module.analysis(**form)
+    study.expand(folder.name, values.to_dict(), points, tmp_path, analysis).write(tmp_path)
     assert study_files.study_of(folder) == study_files.study_of(tmp_path)
     assert _without_titles(folder) == _without_titles(tmp_path)
 
@@ -177,23 +166,6 @@ def config_of(name):
     stem = max((s for s in packages if f"{name}_".startswith(f"{s}_")), key=len)
     form = name.removeprefix(stem).removeprefix("_")
     return importlib.import_module(f"{packages[stem]}.{stem}"), {form: True} if form else {}
-
-
-def tuned_as_published(folder, module, values):
-    """The points, the analysis and the choices of a tuned study, chosen from its records."""
-    tune = tuning.read(module.tune)
-    analysis = {**module.analysis(), "tuned": tuple(tune.axes)}
-    stage = tuning.first_points(module.sweep(), tune)
-
-    def choose():
-        asked = study.expand(folder.name, values, stage, folder, analysis)
-        return tuning.choose(asked, stage, tune, folder)
-
-    if tune.extend:
-        stage += tuning.extended_points(module.sweep(), tune, choose())
-    tuned = choose()
-    points = stage + tuning.last_points(module.sweep(), tune, tuned)
-    return points, analysis, tuning.plain(tune, tuned, later_runs=0)
 
 
 def _without_titles(folder):

@@ -115,7 +115,7 @@ def test_a_program_runs(program, monkeypatch, capsys):
     exec(compile(program, "a page", "exec"), {"__name__": "a_user"})
     pyplot.close("all")  # a user's figures stay open
     printed = capsys.readouterr().out
-    # Of the quickstart, of noise_pilot and of copy_baselines.
+    # Of the quickstart, of noise_pilot and of suite_grid:copying.
     shown = ("shaw", "t5_bias", "Shaw")
     assert "print(" not in program or any(name in printed for name in shown)
 

@@ -7,10 +7,9 @@ import pytest
 
 from pe_lab.published_models import rope_parameters
 from pe_lab.results import read_analysis_spec
-from pe_lab.runs import analysis_spec, config, record_rows, records
+from pe_lab.runs import analysis_spec, config
 from pe_lab.runs.evaluation_points import grid as places
-from pe_lab.sweeps import plans, study, tuning
-from pe_lab.training import run_records
+from pe_lab.sweeps import plans, study
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
 from tests.marks import full_except
@@ -18,25 +17,22 @@ from tests.study_configs import PRESETS, ROOT, SHIPPED, WITH_SMOKE, expanded, mo
 
 STUDIES = (
     *WITH_SMOKE,
-    "copy_longer",
     "position_probes",
     "smoke",
     "story_alike",
     "story_translation",
 )
-TWO_STAGES = {"copy_baselines": 15}  # variants
 
 
 def test_every_study_is_tested_here():
     found = {path.stem for path in (ROOT / "configs").glob("*.py")} | {*SHIPPED}
     assert {name for name in found if hasattr(module(name), "sweep")} == {
         *STUDIES,
-        *TWO_STAGES,
         "encoding_costs",
         "engine",
         "scaling",
     }
-    assert found - {*STUDIES, *TWO_STAGES} == {
+    assert found - {*STUDIES} == {
         "base",
         "toy",
         "gpt2",
@@ -100,36 +96,6 @@ def test_a_study_has_the_runs_and_the_command_that_it_names(name):
     assert (f"pe-lab sweep {config}:smoke" in about or f"{config}:smoke)" in about) == (
         name in (*WITH_SMOKE, *PRESETS)
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", full_except(["copy_baselines"], TWO_STAGES))
-def test_a_study_in_two_stages_has_the_runs_that_it_names(name, tmp_path):
-    tune, points = tuning.read(module(name).tune), module(name).sweep()
-    first = tuning.first_points(points, tune)
-    values, analysis = module(name).get_config().to_dict(), module(name).analysis()
-    stage = study.expand(name, values, first, tmp_path, analysis | {"tuned": tuple(tune.axes)})
-    for run in stage.runs:  # untrained records, in which the first setting is the best
-        record = run_records.blank(run)
-        loss = run.train.learning_rate
-        row = record_rows.row("validation", 16, 0, "negative_log_likelihood", loss, 1)
-        exposure = {"max_length": run.train.max_length}
-        finished = {"status": "finished", "rows": [row], "exposure": exposure}
-        records.write(tmp_path, {**record, **finished})
-    tuned = tuning.choose(stage, first, tune, tmp_path)
-    last = tuning.last_points(points, tune, tuned)
-    whole = study.expand(name, values, [*first, *last], tmp_path)
-    (promised,) = re.findall(r"([\d,]+)\s+runs\b", module(name).__doc__)
-    assert len(whole.runs) == int(promised.replace(",", ""))
-    seeds_of = {}
-    for entry in whole.entries:
-        rate = entry.labels["train.learning_rate"]
-        variant = (entry.run.task, entry.run.model, entry.run.positions, entry.run.train.steps)
-        seeds_of.setdefault(variant, {}).setdefault(rate, []).append(entry.run.seed)
-    assert len(seeds_of) == TWO_STAGES[name]
-    tried = [[*range(10)]] + [[*range(tune.seeds)]] * (len(tune.axes["train.learning_rate"]) - 1)
-    for seeds in seeds_of.values():
-        assert [sorted(of_rate) for of_rate in seeds.values()] == tried
 
 
 @pytest.mark.slow

@@ -14,8 +14,15 @@ import jax
 import pandas as pd
 from jaxtyping import Array, Float, PyTree
 
-from docs.build import markdown
-from pe_lab.results import equivalence, formats, frame, run_scores, statistics
+from docs.build import markdown, suite_grid
+from pe_lab.results import (
+    equivalence,
+    formats,
+    frame,
+    run_scores,
+    setting_tables,
+    statistics,
+)
 from pe_lab.results.formats import Cell
 from pe_lab.results.prose import listed
 from pe_lab.runs import records, run_group_files
@@ -37,6 +44,8 @@ LONGEST, USUAL = f"{config.BUDGETS[-1]} steps", f"{config.BUDGETS[1]} steps"
 STEPS = [str(steps) for steps in config.BUDGETS]
 PICTURE = "budgets.png"
 AT_TWICE = run_scores.at(2)
+# Rules of choice that the page shows; no contrast of them was declared.
+RULES = ("lowest mean loss", "highest exact match at 1.25×", "random solved setting")
 # Of the rules that the config declares.
 FEWEST_SEEDS, HIGH, FALL, SOLVED = 3, 0.9, 0.5, 0.99
 
@@ -190,6 +199,22 @@ def mean_difference(runs: pd.DataFrame, a: str, b: str) -> Cell:
     return Cell(text, mean, interval, len(new))
 
 
+@functools.cache
+def regrets(root: Path) -> dict[tuple[str, str], str]:
+    """Return what each rule of choice loses over all encodings, by rule and budget."""
+    texts = {}
+    for budget, runs in scores(root).groupby(BUDGET, sort=False):
+        table = setting_tables.compare_rules(runs, RATE, 2)
+        for rule in RULES:
+            texts[rule, str(budget)] = setting_tables.rule_cell(table, rule, "regret").text
+    return texts
+
+
+def _regrets_table(texts: dict[tuple[str, str], str]) -> str:
+    rows = [[rule, *(texts[rule, f"{steps} steps"] for steps in STEPS)] for rule in RULES]
+    return markdown.table([["rule", *(f"{steps} steps" for steps in STEPS)], *rows])
+
+
 def lookups(root: Path) -> dict[str, Any]:
     runs = scores(root)
     differences = pd.Series(changes(runs))
@@ -202,6 +227,11 @@ def lookups(root: Path) -> dict[str, Any]:
         "num_with": lambda word: f"{verdicts.count(word)} of {len(verdicts)}",
         "collapses_table": _table(counts),
         "collapses": lambda name, rate=ALL: counts[name, rate],
+        "regret": lambda rule, steps: regrets(root)[rule, f"{steps} steps"],
+        "regrets_table": lambda: _regrets_table(regrets(root)),
+        "lowest_loss_rate": lambda name, steps: suite_grid.chosen_rate(
+            runs[runs[BUDGET] == f"{steps} steps"], name
+        ),
         "averaging": mean_difference(runs, "averaged", AT_TWICE).text,
         "stopping": mean_difference(runs, "first_solved", "last").text,
         "budgets": listed(STEPS),

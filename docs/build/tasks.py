@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from docs.build import catalog, commits, corpora, markdown
+from docs.build import catalog, corpora, markdown
 from pe_lab.runs import plugin_specs, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.studies import base
@@ -113,7 +113,7 @@ def lookups(root: Path) -> dict[str, str]:
         parts.append(f"### {family}\n\n{markdown.table([header, *rows])}")
     return {
         "num_examples": f"{record['num_examples']:,}",
-        "commit": commits.marked(record["provenance"]["commit"]) if record["tasks"] else "–",
+        "commit": record["provenance"]["commit"][:7] if record["tasks"] else "–",
         "tables": "\n\n".join(parts),
         "training_lengths": markdown.table([lengths_header, *map(_lengths_row, length_names)]),
         "corpora": corpora.section(root),

@@ -1,6 +1,6 @@
 """Numbers of a study as text for prose, as its tables write them.
 
-    found = Prose(frame.read("results/published/copy_baselines"))
+    found = Prose(frame.read("results/published/quickstart"))
     f"RoPE reaches {found.center('rope', 32)}, and {found.solved('rope')} seeds solve the task."
 
 Each method returns a text: the declared center of a variant, the values of its seeds, a count, a
@@ -136,24 +136,18 @@ class Prose:
         self._cases(*names)
         return [name for name in self.chosen.by_name if name not in names]
 
-    def chosen_setting(self, name: str) -> str:
-        """Chosen values on the tuned axes."""
-        return selection.setting(self.chosen, name)
-
     def by_setting(self, name: str, length: int) -> str:
         """Median exact match at each tuned setting, over the seeds that all of them have."""
-        settings = selection.settings_of(self.chosen, name)["setting"]
-        return listed(f"{self.at_setting(name, text, length)} at {text}" for text in settings)
-
-    def at_setting(self, name: str, setting: str, length: int) -> str:
-        """Median exact match at a tuned setting, over the seeds that all settings have."""
-        cases = self.chosen.candidates
-        candidates = selection.settings_of(self.chosen, name).set_index("setting")["candidate"]
-        if cases is None or setting not in candidates:
-            raise unknown(f"{self.chosen.name}: {name}, settings:", setting, candidates.index)
-        cases = cases[cases["candidate"] == candidates[setting]]
-        values = summary.values_at(self.chosen, cases, "exact_match", MetricPoint(length=length))
-        return number(statistics.median([*values["value"].dropna()]))
+        candidates, settings = self.chosen.candidates, selection.settings_of(self.chosen, name)
+        if candidates is None or settings.empty:
+            raise UserError(f"{self.chosen.name} has no tuned settings of {name!r}.")
+        texts = []
+        for setting, candidate in zip(settings["setting"], settings["candidate"], strict=True):
+            cases = candidates[candidates["candidate"] == candidate]
+            point = MetricPoint(length=length)
+            values = summary.values_at(self.chosen, cases, "exact_match", point)["value"]
+            texts.append(f"{number(statistics.median([*values.dropna()]))} at {setting}")
+        return listed(texts)
 
     def setting(self, path: str, *names: str) -> str:
         """Value of a config key or a column in _WHOLE, the same in these variants, or in all."""

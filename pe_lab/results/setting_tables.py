@@ -162,7 +162,7 @@ def rules(runs: pd.DataFrame, setting: str) -> list[SettingRule]:
     return [*chosen_by_score, setting_rules.middle_solved(), setting_rules.random_solved(), *same]
 
 
-def compare_rules(runs: pd.DataFrame, setting: str, multiple: float) -> pd.DataFrame:
+def compare_rules(runs: pd.DataFrame, setting: str, multiple: int | float) -> pd.DataFrame:
     """Return what each rule loses over all variants, and whether its ranking is that of the best.
 
     Returns:

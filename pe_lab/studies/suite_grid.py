@@ -179,8 +179,8 @@ def analysis(
             ("rope", "alibi"),
             ("rope", "nope"),
             ("rope", "sinusoidal"),
-            ("shaw", "t5_bias"),  # a replication of copy_baselines on copy
-            ("kerple", "alibi"),  # a replication of copy_baselines on copy
+            ("shaw", "t5_bias"),  # on copy, a replication of a study with 6,000 steps
+            ("kerple", "alibi"),  # on copy, a replication of the same study
             ("fire", "kerple"),
             ("learned(init_std=0.7)", "learned"),
             ("learned(init_std=0.7)", "sinusoidal"),

@@ -1,6 +1,7 @@
 """The numbers of budget on curves, runs and parameters where the answer is known."""
 
 import json
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -183,3 +184,13 @@ def test_a_page_looks_the_numbers_up_in_records_and_averages(tmp_path):
         "−0.50 [−0.50, −0.50] over 4 runs",
         "0.1",
     ]
+
+
+def test_the_lowest_validation_loss_chooses_by_budget():
+    """FIRE has its lowest loss at another rate later."""
+    lookups = budget.lookups(Path(__file__).parents[2])
+    chosen = [lookups["lowest_loss_rate"]("fire", steps) for steps in (3750, 15000)]
+    assert chosen == ["0.003", "0.01"]
+    header, _, *rows = lookups["regrets_table"]().splitlines()
+    assert header == "| rule | 1875 steps | 3750 steps | 7500 steps | 15000 steps |"
+    assert f"| {lookups['regret']('lowest mean loss', 15000)} |" in rows[0]

@@ -46,10 +46,10 @@ def links():
         ),
         ("../../../docs/suite.md", "results/published/x/README.md", "published/x", "../suite.md"),
         (
-            "../copy_baselines/README.md",
+            "../budget/README.md",
             "results/published/x/README.md",
             "published/x",
-            "../published/copy_baselines.md",
+            "../published/budget.md",
         ),
         ("#notation", "docs/encodings.md", "encodings", "#notation"),
         ("https://arxiv.org/abs/1", "docs/guide.md", "guide", "https://arxiv.org/abs/1"),

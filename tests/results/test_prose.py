@@ -125,12 +125,10 @@ def test_tuned_settings_are_shown_on_the_seeds_that_all_of_them_have(tmp_path):
         ("rope", "0.01"): [(0.2, 1.0), (0.2, 0.8)],
     }
     found = Prose(tuned(tmp_path, losses_and_outcomes))
-    assert found.chosen_setting("rope") == "0.001"
     assert found.center("rope", 8) == "0.40"
     assert found.by_setting("rope", 8) == "0.30 at 0.001 and 0.90 at 0.01"
-    assert found.at_setting("rope", "0.01", 8) == "0.90"
-    with pytest.raises(UserError, match=r"rope, settings: has no '0.1'"):
-        found.at_setting("rope", "0.1", 8)
+    with pytest.raises(UserError, match=r"has no tuned settings of 'ropee'\.$"):
+        found.by_setting("ropee", 8)
 
 
 def table_cells(text):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.experiments.command_line.configs import STUDY
 from tests.experiments.entry_points import call, refused
 
 
@@ -99,9 +100,11 @@ def test_a_sweep_with_a_mistake_is_one_line_and_status_2(
 
 @pytest.mark.slow
 def test_an_override_of_a_tuned_axis_is_refused(config_file, tmp_path):
+    tune = "tune = {'axes': {'train.learning_rate': (1e-3, 1e-2)}, 'seeds': 1}\n"
+    file = config_file(text=STUDY.format(config="pass", sweep="grid.product()") + tune)
     said = refused(
         "sweep",
-        "--config=configs/copy_baselines.py:smoke",
+        f"--config={file}",
         f"--results={tmp_path}",
         "--config.train.learning_rate=0.1",
         "--dry_run",
