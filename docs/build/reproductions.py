@@ -42,6 +42,10 @@ def lookups(root: Path) -> dict[str, Any]:
     outcomes_of = {study.name: (study, reproduction.outcomes(study)) for study in studies(root)}
     every = [outcome for _, outcomes in outcomes_of.values() for outcome in outcomes]
     verdicts = Counter(outcome.verdict for outcome in every)
+    papers: dict[str, dict[str, None]] = {}  # by verdict, in order and without repetition
+    for study, outcomes in outcomes_of.values():
+        for outcome in outcomes:
+            papers.setdefault(outcome.verdict, {})[study.spec.reproduction.paper] = None
     tested = tuple(outcomes_of)
     missing = [
         name
@@ -53,6 +57,8 @@ def lookups(root: Path) -> dict[str, Any]:
         "num_claims": str(verdicts.total()),
         "num_authors_size": str(verdicts["holds at the authors' size"]),
         "num_scaled": str(verdicts["holds, scaled"]),
+        "papers_scaled": listed(papers.get("holds, scaled", ["none"])),
+        "papers_authors_size": listed(papers.get("holds at the authors' size", ["none"])),
         "num_unsolved": str(sum(not outcome.is_solved for outcome in every)),
         "papers": listed(dict.fromkeys(s.spec.reproduction.paper for s, _ in outcomes_of.values())),
         "num_failing": str(verdicts["does not hold"]),
