@@ -1,8 +1,11 @@
 """Table and picture of ruoss15:scaled's page: contiguous and randomized positions by task."""
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from docs.build import markdown, published
 from pe_lab.results import compare, formats, reproduction, statistics
@@ -18,7 +21,17 @@ _COLORS = {"contiguous": "0.55", "randomized": "#0c6c9c"}
 
 
 def lookups(root: Path) -> dict[str, Any]:
-    return {"by_task": _table(published.of(root, FOLDER.name).chosen)}
+    study = published.of(root, FOLDER.name).chosen
+    contiguous, randomized = _solved(study)
+    return {
+        "by_task": _table(study),
+        "median": functools.partial(_median, study),
+        "change": lambda task: formats.signed(_changes(study)[task]),
+        "largest_other_change": functools.partial(_largest_other_change, study),
+        "most_above_chance": functools.partial(_most_above_chance, study),
+        "solved_contiguous": contiguous,
+        "solved_randomized": randomized,
+    }
 
 
 def scores(study: Study, name: str) -> list[float]:
@@ -53,6 +66,45 @@ def _chances(study: Study) -> dict[str, float]:
 def _pairs(study: Study, claim: Claim) -> list[tuple[str, str]]:
     """The variants of a claim, in the order of the tasks."""
     return compare.pairs(study, Contrast(claim.a, claim.b))
+
+
+def _changes(study: Study) -> dict[str, float]:
+    """The mean score with randomized positions minus that with contiguous ones, by task.
+
+    The mean is over the encodings of the claims and the seeds.
+    """
+    changes: dict[str, list[float]] = {}
+    for claim in study.spec.reproduction.claims:
+        for task, pair in zip(_chances(study), _pairs(study, claim), strict=True):
+            randomized, contiguous = (float(np.mean(scores(study, name))) for name in pair)
+            changes.setdefault(task, []).append(randomized - contiguous)
+    return {task: float(np.mean(of_task)) for task, of_task in changes.items()}
+
+
+def _largest_other_change(study: Study, *tasks: str) -> str:
+    """The largest change of a task that is not among these."""
+    others = [change for task, change in _changes(study).items() if task not in tasks]
+    return formats.signed(max(others))
+
+
+def _most_above_chance(study: Study, *tasks: str) -> str:
+    """The largest median minus the chance level, of all variants of the claims on some tasks."""
+    gaps = []
+    for claim in study.spec.reproduction.claims:
+        for (task, chance), pair in zip(_chances(study).items(), _pairs(study, claim), strict=True):
+            if task in tasks:
+                gaps += [float(np.median(scores(study, name))) - chance for name in pair]
+    return formats.number(max(gaps))
+
+
+def _solved(study: Study) -> tuple[str, str]:
+    """Runs that solve the training lengths with contiguous and with randomized positions."""
+    pairs = [pair for claim in study.spec.reproduction.claims for pair in _pairs(study, claim)]
+    texts = []
+    for names in ([b for _, b in pairs], [a for a, _ in pairs]):
+        solved = sum(int(study.by_name[name]["solved"]) for name in names)
+        texts.append(f"{solved} of {sum(len(scores(study, name)) for name in names)}")
+    return texts[0], texts[1]
 
 
 def _table(study: Study) -> str:
