@@ -23,14 +23,16 @@ Differs:
 - Dropout is off in evaluation. The authors leave it on.
 - The authors' noisy ALiBi and noisy relative encodings draw sorted distances. Here positions are
   drawn, once for a batch in training, as in the authors' code, and for each example in the test.
+- ALiBi is symmetric, so that its bias does not tell left from right. The authors move keys
+  before the query half a step nearer.
 - The table of learned positions has as many rows as randomized positions can be, with contiguous
   positions too. So contiguous positions of the test can be ones that were never trained.
 - The relative encoding is Transformer-XL's, with sinusoids that count up from 0.
 - The score of the authors' script starts at length 42.
-- A token embedding replaces the product of one-hot input and matrix. Only its initialization
-  differs: tokens start with an rms of 1, and the authors' with 0.14. Learned positions start 6.25
-  times as large as tokens in both. Sinusoids have 0.71 times the rms of tokens here, and 5 times in
-  the authors' code.
+- A token embedding replaces the product of one-hot input and matrix. The initialization differs,
+  and with it the first layer's logits: tokens start with an rms of 1, and the authors' with 0.14.
+  Learned positions start 6.25 times as large as tokens in both. Sinusoids have 0.71 times the rms
+  of tokens here, and 5 times in the authors' code.
 - The inputs of the answer are blanks, as in the authors' code, and it has no end token.
 
 Scaled: 2 layers, lengths 1..10, tested at 14 lengths from 11 to 50, positions up to 256, 2,000

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from docs.build import markdown, published
-from pe_lab.results import compare, formats, reproduction, statistics
+from pe_lab.results import compare, formats, reproduction, statistics, summary
 from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import Claim, Contrast, MetricSpec, parts
 
@@ -21,16 +22,17 @@ _COLORS = {"contiguous": "0.55", "randomized": "#0c6c9c"}
 
 
 def lookups(root: Path) -> dict[str, Any]:
+    """Return the table of the page, and the numbers of its sentences."""
     study = published.of(root, FOLDER.name).chosen
-    contiguous, randomized = _solved(study)
+    changes = _changes(study)
     return {
         "by_task": _table(study),
         "median": functools.partial(_median, study),
-        "change": lambda task: formats.signed(_changes(study)[task]),
-        "largest_other_change": functools.partial(_largest_other_change, study),
+        "change": lambda task: formats.signed(float(changes.loc[task].mean())),
+        "largest_other_change": functools.partial(_largest_other_change, changes),
+        "change_without": functools.partial(_change_without, changes),
         "most_above_chance": functools.partial(_most_above_chance, study),
-        "solved_contiguous": contiguous,
-        "solved_randomized": randomized,
+        "solved": functools.partial(_solved, study),
     }
 
 
@@ -39,7 +41,14 @@ def scores(study: Study, name: str) -> list[float]:
 
     This is the mean token accuracy over the tested lengths beyond the training lengths.
     """
-    return [*compare.by_seed(study, name, _metric(study)).values()]
+    return _by_seed(study, name)["value"].tolist()
+
+
+def _by_seed(study: Study, name: str) -> pd.DataFrame:
+    """The runs of a variant that have a number, with the metric of the claims as value."""
+    metric = _metric(study)
+    values = summary.values_at(study, study.cases_of(name), metric.name, metric.point)
+    return values.dropna(subset="value")
 
 
 def _metric(study: Study) -> MetricSpec:
@@ -63,63 +72,81 @@ def _chances(study: Study) -> dict[str, float]:
     return {task: float(means[task]) for task in dict.fromkeys(study.variants["task"])}
 
 
-def _pairs(study: Study, claim: Claim) -> list[tuple[str, str]]:
-    """The variants of a claim, in the order of the tasks."""
-    return compare.pairs(study, Contrast(claim.a, claim.b))
+def _pairs(study: Study, claim: Claim) -> dict[str, tuple[str, str]]:
+    """The variants of a claim by task: with randomized and with contiguous positions."""
+    pairs = compare.pairs(study, Contrast(claim.a, claim.b))
+    return {str(study.by_name[a]["task"]): (a, b) for a, b in pairs}
 
 
-def _changes(study: Study) -> dict[str, float]:
-    """The mean score with randomized positions minus that with contiguous ones, by task.
+def _changes(study: Study) -> pd.DataFrame:
+    """The mean score with randomized positions minus that with contiguous ones.
 
-    The mean is over the encodings of the claims and the seeds.
+    Rows are tasks, and columns are the encodings of the claims.
     """
-    changes: dict[str, list[float]] = {}
+    changes = {}
     for claim in study.spec.reproduction.claims:
-        for task, pair in zip(_chances(study), _pairs(study, claim), strict=True):
-            randomized, contiguous = (float(np.mean(scores(study, name))) for name in pair)
-            changes.setdefault(task, []).append(randomized - contiguous)
-    return {task: float(np.mean(of_task)) for task, of_task in changes.items()}
+        means = {
+            task: [float(np.mean(scores(study, name))) for name in pair]
+            for task, pair in _pairs(study, claim).items()
+        }
+        changes[parts(claim.b)[0]] = {task: a - b for task, (a, b) in means.items()}
+    return pd.DataFrame(changes)
 
 
-def _largest_other_change(study: Study, *tasks: str) -> str:
-    """The largest change of a task that is not among these."""
-    others = [change for task, change in _changes(study).items() if task not in tasks]
-    return formats.signed(max(others))
+def _largest_other_change(changes: pd.DataFrame, *tasks: str) -> str:
+    """The change of the largest size on a task that is not among these, over all encodings."""
+    others = changes.drop(index=list(tasks)).mean(axis=1)
+    return formats.signed(float(others[others.abs().idxmax()]))
+
+
+def _change_without(changes: pd.DataFrame, tasks: Sequence[str], encoding: str = "") -> str:
+    """The mean change over all other tasks, of one encoding or of all."""
+    means = changes.drop(index=list(tasks)).mean()
+    return formats.signed(float(means[encoding] if encoding else means.mean()))
 
 
 def _most_above_chance(study: Study, *tasks: str) -> str:
     """The largest median minus the chance level, of all variants of the claims on some tasks."""
-    gaps = []
+    chances, gaps = _chances(study), []
     for claim in study.spec.reproduction.claims:
-        for (task, chance), pair in zip(_chances(study).items(), _pairs(study, claim), strict=True):
-            if task in tasks:
-                gaps += [float(np.median(scores(study, name))) - chance for name in pair]
+        pairs = _pairs(study, claim)
+        for task in tasks:
+            gaps += [float(np.median(scores(study, name))) - chances[task] for name in pairs[task]]
     return formats.number(max(gaps))
 
 
-def _solved(study: Study) -> tuple[str, str]:
-    """Runs that solve the training lengths with contiguous and with randomized positions."""
-    pairs = [pair for claim in study.spec.reproduction.claims for pair in _pairs(study, claim)]
-    texts = []
-    for names in ([b for _, b in pairs], [a for a, _ in pairs]):
-        solved = sum(int(study.by_name[name]["solved"]) for name in names)
-        texts.append(f"{solved} of {sum(len(scores(study, name)) for name in names)}")
-    return texts[0], texts[1]
+def _solved(study: Study, positions: str, *tasks: str) -> str:
+    """Runs of the claims that solve the training lengths, with randomized or contiguous positions.
+
+    They are counted of all runs that have a number. Without tasks, they are those of all tasks.
+    """
+    side = ("randomized", "contiguous").index(positions)
+    names = []
+    for claim in study.spec.reproduction.claims:
+        pairs = _pairs(study, claim)
+        names += [pairs[task][side] for task in tasks or pairs]
+    runs = pd.concat([_by_seed(study, name) for name in names])
+    return f"{runs['solved'].sum()} of {len(runs)}"
 
 
 def _table(study: Study) -> str:
     """Medians with contiguous and with randomized positions, and the solved seeds of both."""
-    chances = _chances(study)
-    header = ["task", "chance level"]
-    rows = [[task, formats.number(level)] for task, level in chances.items()]
-    for claim in study.spec.reproduction.claims:
-        header.append(parts(claim.b)[0])
-        for row, (randomized, contiguous) in zip(rows, _pairs(study, claim), strict=True):
-            sides = (contiguous, randomized)
-            medians = " → ".join(_median(study, name) for name in sides)
-            solved = ", ".join(str(study.by_name[name]["solved"]) for name in sides)
-            row.append(f"{medians} ({solved})")
-    return markdown.table([header, *rows])
+    claims = study.spec.reproduction.claims
+    by_claim = [_pairs(study, claim) for claim in claims]
+    rows = [["task", "chance level", "none", *(parts(claim.b)[0] for claim in claims)]]
+    for task, chance in _chances(study).items():
+        cells = [_cell(study, f"{task} · none · contiguous")]
+        for pairs in by_claim:
+            randomized, contiguous = pairs[task]
+            cells.append(_cell(study, contiguous, randomized))
+        rows.append([task, formats.number(chance), *cells])
+    return markdown.table(rows)
+
+
+def _cell(study: Study, *names: str) -> str:
+    """The medians and the solved seeds of variants."""
+    medians = " → ".join(_median(study, name) for name in names)
+    return f"{medians} ({', '.join(str(study.by_name[name]['solved']) for name in names)})"
 
 
 def draw(root: Path) -> None:
@@ -139,9 +166,11 @@ def draw(root: Path) -> None:
             layout="constrained",
         )
         for axes, claim in zip(panels, claims, strict=True):
-            levels = list(chances.values())
-            axes.plot(levels, range(len(levels)), "|", color="0.2", ms=9, label="chance level")
-            randomized, contiguous = zip(*_pairs(study, claim), strict=True)
+            levels, pairs = list(chances.values()), _pairs(study, claim)
+            axes.plot(
+                levels, range(len(levels)), "|", c="0.2", ms=9, zorder=3, label="chance level"
+            )
+            randomized, contiguous = zip(*(pairs[task] for task in chances), strict=True)
             _draw_dots(axes, study, contiguous, "contiguous", shift=-0.15)
             _draw_dots(axes, study, randomized, "randomized", shift=0.15)
             axes.set_title(parts(claim.b)[0])
@@ -155,11 +184,13 @@ def draw(root: Path) -> None:
 
 
 def _draw_dots(axes: "Axes", study: Study, names: Sequence[str], label: str, shift: float) -> None:
-    """Draw the seeds of variants, a row for each. Hollow: no seed solves the training lengths."""
+    """Draw the seeds of variants, a row for each. Filled: it solves the training lengths."""
     color = _COLORS[label]
     axes.plot([], [], "o", color=color, ms=3, label=label)  # in the legend
     for row, name in enumerate(names):
-        values = scores(study, name)
-        fill = "white" if study.by_name[name]["is_unsolved"] else color
-        places = [row + shift] * len(values)
-        axes.plot(values, places, "o", color=color, ms=3, markerfacecolor=fill, clip_on=False)
+        for is_solved, runs in _by_seed(study, name).groupby("solved"):
+            fill = color if is_solved else "white"
+            places = [row + shift] * len(runs)
+            axes.plot(
+                runs["value"], places, "o", color=color, ms=3, markerfacecolor=fill, clip_on=False
+            )

@@ -17,10 +17,11 @@ def lookups():
 
 def test_a_row_has_the_medians_and_solved_seeds_of_both_kinds_of_positions(lookups):
     header, _, row, *_ = lookups["by_task"].splitlines()
-    assert header == "| task | chance level | sinusoidal | learned | relative | rope | alibi |"
+    encodings = "none | sinusoidal | learned | relative | rope | alibi"
+    assert header == f"| task | chance level | {encodings} |"
     assert row == (
-        "| even_pairs | 0.51 | 0.54 → 0.75 (5, 0) | 0.50 → 0.50 (0, 0) | 0.67 → 0.91 (5, 4) "
-        "| 0.70 → 0.96 (5, 5) | 0.56 → 0.62 (0, 0) |"
+        "| even_pairs | 0.51 | 0.51 (0) | 0.54 → 0.75 (5, 0) | 0.50 → 0.50 (0, 0) "
+        "| 0.67 → 0.91 (5, 4) | 0.70 → 0.96 (5, 5) | 0.56 → 0.62 (0, 0) |"
     )
 
 
@@ -45,11 +46,13 @@ def test_changes_are_means_over_encodings_and_seeds(lookups):
     assert lookups["change"]("even_pairs") == "+0.15"
     assert lookups["largest_other_change"]("bucket_sort") == "+0.15"
     assert lookups["most_above_chance"]("even_pairs") == "0.46"  # RoPE, randomized
+    assert lookups["change_without"](["bucket_sort"], "alibi") == "0.00"
 
 
 def test_solved_runs_are_counted_by_positions(lookups):
     table = lookups["by_task"].splitlines()[2:]
-    counts = [cell.split("(")[1].split(")")[0] for row in table for cell in row.split("|")[3:-1]]
+    counts = [cell.split("(")[1].split(")")[0] for row in table for cell in row.split("|")[4:-1]]
     contiguous, randomized = zip(*(map(int, count.split(", ")) for count in counts), strict=True)
-    assert lookups["solved_contiguous"] == f"{sum(contiguous)} of 375"
-    assert lookups["solved_randomized"] == f"{sum(randomized)} of 375"
+    assert lookups["solved"]("contiguous") == f"{sum(contiguous)} of 375"
+    assert lookups["solved"]("contiguous", "even_pairs", "reverse") == "25 of 50"
+    assert lookups["solved"]("randomized") == f"{sum(randomized)} of 375"
