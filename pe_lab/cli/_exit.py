@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 
+from pe_lab.runs import streams
 from pe_lab.runs.errors import UserError, interrupt, one_line, shortened
 
 # What a disk may refuse.
@@ -26,6 +27,7 @@ def exit_with(body: Callable[[], int]) -> None:
     A user's mistake is printed as one sentence and has status 2. A full disk or too little memory
     has status 1, and Ctrl-C or SIGTERM 130.
     """
+    streams.replace_unencodable()
     # A process that is asked to end stops as with Ctrl-C: workers save their state and leave.
     signal.signal(signal.SIGTERM, interrupt)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell may ignore it

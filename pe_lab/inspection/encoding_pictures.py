@@ -17,7 +17,7 @@ from pe_lab.inspection import (
 )
 from pe_lab.inspection.scorecard import Row
 from pe_lab.inspection.untrained import UntrainedEncoding
-from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots import drawing, literal, styles
 
 Panel = Callable[[Axes, UntrainedEncoding], None]
 _PANELS: dict[str | None, tuple[Panel, ...]] = {
@@ -104,7 +104,7 @@ def draw_similarities(
                 marker=style.marker,
                 markevery=max(1, encoding.length // 8),
                 linestyle=style.linestyle,
-                label=encoding.name,
+                label=literal.legend_label(encoding.name),
             )
         axis.axhline(0, color="0.6", linewidth=1)
         axis.set(xlabel="distance (positions)", ylabel="similarity (1: equal)")

@@ -13,7 +13,7 @@ from pe_lab.results.statistics import Interval
 from pe_lab.runs.first_steps import FirstStep
 
 DASH = "–"
-_EMPHASIS = re.compile(r"\*(\w[^*]*)\*")
+_EMPHASIS = re.compile(r"(?<![\w*])\*(\w[^*]*)\*(?![\w*])")  # not the stars of a*b*c
 _TAG = re.compile("<(?=[A-Za-z/!?])")  # the start of an HTML tag, a comment or an autolink
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a formula of a spreadsheet begins
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
-from pe_lab.runs import locks, records, run_group_files
+from pe_lab.runs import locks, records, run_group_files, streams
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.training import compilation_cache, devices, reports, run_records
@@ -47,6 +47,7 @@ def main(
       The exit status: 0; 1 if it failed; locks.LATER if another process trains it or it was
       preempted.
     """
+    streams.replace_unencodable()  # a plugin may print anything
     with locks.held(run_group_files.lock_of(group_file)) as is_ours:
         if not is_ours:  # said here, because the lock may be free when this process has ended
             report({"event": "elsewhere"})

@@ -142,3 +142,15 @@ def test_all_tables_of_a_study_compile(tmp_path):
     log = (tmp_path / "main.log").read_text(errors="replace")
     assert int(re.search(r"Output written on main\.pdf \((\d+) pages", log)[1]) > 5
     assert "Missing character" not in log
+
+
+@pytest.mark.parametrize(
+    ("text", "emphasized"),
+    [
+        ("*solved*: all", "<solved>: all"),
+        ("of *two words*.", "of <two words>."),
+        ("a*b*c, 2 * 3 * 4, **x**", "a*b*c, 2 * 3 * 4, **x**"),
+    ],
+)
+def test_stars_inside_the_names_of_users_are_no_emphasis(text, emphasized):
+    assert formats.prose(text, str, "<", ">") == emphasized

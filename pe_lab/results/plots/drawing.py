@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pe_lab.results.plots import literal
 from pe_lab.results.plots.styles import GRAY
 from pe_lab.runs import files
 from pe_lab.runs.errors import unknown
@@ -106,6 +107,7 @@ def save(
     Args:
       few_colors: store PNGs with 256 colors, which takes a third of the space.
     """
+    literal.apply(figure)
     layout = figure.get_layout_engine()
     if layout is not None:
         # The layout takes most of the time, and once is enough for all files.
@@ -124,6 +126,7 @@ def save(
 
 def as_svg(figure: "Figure") -> bytes:
     """Return the SVG of a figure and close it."""
+    literal.apply(figure)
     content = io.BytesIO()
     # The outlines of letters would be most of the file.
     with pyplot().rc_context({"svg.fonttype": "none"}):

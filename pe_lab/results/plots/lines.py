@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pe_lab.results import statistics
-from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots import drawing, literal, styles
 from pe_lab.results.plots.styles import GRAY, Style
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _draw_center(
         linestyle=style.linestyle,
         marker=style.marker,
         markerfacecolor="white" if is_hollow else style.color,
-        label=label,
+        label=literal.legend_label(label),
         zorder=3,
     )
 

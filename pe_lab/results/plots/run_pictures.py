@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pe_lab.results import compare
-from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots import drawing, literal, styles
 from pe_lab.results.plots.intervals import intervals
 from pe_lab.results.plots.lines import draw_gray
 from pe_lab.results.plots.plotted import REVEALS, Plotted
@@ -136,5 +136,6 @@ def _draw_attribute(axes: "Axes", data: Plotted, name: str, values: pd.DataFrame
         mark: dict[str, Any] = dict(color=style.color, markerfacecolor=face, alpha=alpha)
         axes.plot(of_alpha.index, of_alpha, style.marker, **mark)
     # The legend has the line and the mark together.
-    mark = dict(marker=style.marker, markerfacecolor=face, label=data.labels[key])
+    label = literal.legend_label(data.labels[key])
+    mark = dict(marker=style.marker, markerfacecolor=face, label=label)
     axes.plot([], [], **look, **mark)

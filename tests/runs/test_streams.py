@@ -1,0 +1,43 @@
+"""A terminal without UTF-8 gets replaced characters, and ends no command or worker."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pe_lab.training import process
+
+TEXT = "2 × 3 – §\udc80 中"  # with a surrogate, as in a path that is not UTF-8
+COMMAND = f"""
+import sys
+from pe_lab.cli import _exit
+text = {TEXT!r}
+_exit.exit_with(lambda: print(text) or print(text, file=sys.stderr) or 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [
+        ("ascii", "2 ? 3 ? ?? ?"),
+        ("euc_kr", "2 × 3 ? §? 中"),
+        ("latin-1", "2 × 3 ? §? ?"),
+        ("utf-8:strict", "2 × 3 – §? 中"),
+    ],
+)
+def test_characters_that_a_stream_cannot_encode_are_replaced(encoding, shown):
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    command = [sys.executable, "-c", COMMAND]
+    done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60)
+    name = encoding.partition(":")[0]
+    assert done.stdout.decode(name) == done.stderr.decode(name) == f"{shown}\n"
+
+
+def test_what_a_plugin_prints_does_not_end_a_worker(tmp_path, monkeypatch):
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, "ascii", errors="strict"))
+    monkeypatch.setattr(process, "_train", lambda *_: print(TEXT, flush=True) or 0)
+    assert process.main(tmp_path / "group.json", tmp_path) == 0
+    assert printed.getvalue() == b"2 ? 3 ? ?? ?\n"
