@@ -96,6 +96,15 @@ def test_the_commit_of_every_published_record_is_in_the_history(history):
     assert f"commit {measured[:7]}" in (ROOT / "docs" / "tasks.md").read_text()
 
 
+@pytest.mark.slow
+def test_no_published_run_is_counted_twice():
+    """Rows are checked by the reader too, which other tests here call for all records."""
+    for folder in (*PUBLISHED, *sorted((ROOT / "results" / "published").glob("suite_rows/*"))):
+        run_ids = [record["run_id"] for record in records.each(folder, only_heads=True)]
+        assert len(run_ids) == len(set(run_ids)) > 0, folder
+        assert not (folder / "records").exists(), "a published study has an archive alone"
+
+
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
 def test_a_readme_says_what_it_shows_and_what_not(folder):
     text = (folder / "README.md").read_text()

@@ -2,11 +2,13 @@
 
 import contextlib
 import errno
+import gzip
 import hashlib
 import io
 import os
 import stat
 import threading
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,6 +20,9 @@ from pe_lab.runs.errors import one_line
 # Errors of a path that leads to no file. Other errors, such as EMFILE, EIO, ESTALE and EACCES, come
 # from the machine and say nothing about the content of a file.
 _NO_FILE = (errno.ENOTDIR, errno.EISDIR, errno.ELOOP)
+# Of a file that is read whole, and of a line of a compressed file. A record has some 10 kB, and
+# the study.json of a million runs less than this.
+MOST_BYTES = 100_000_000
 
 
 @contextlib.contextmanager
@@ -57,10 +62,36 @@ def read_bytes(path: Path) -> bytes:
     Raises:
       OSError: the machine cannot read the file.
       FileNotFoundError: there is none.
-      ValueError: it is a pipe, a device, a folder or a link to itself.
+      ValueError: it is a pipe, a device, a folder or a link to itself, or has too many bytes.
     """
     with _opened(path) as file:
-        return file.read()
+        return _within_limit(file.read(MOST_BYTES + 1), "it has")
+
+
+def compressed_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a gzip file. Memory holds one of them, which may be large.
+
+    Raises:
+      OSError: the machine cannot read the file.
+      FileNotFoundError: there is none.
+      ValueError: it is no plain file, its compression is damaged, or a line is too long.
+    """
+    with _opened(path) as file, gzip.open(file) as lines:
+        while True:
+            try:
+                # A few kilobytes can hold a line of many gigabytes.
+                line = lines.readline(MOST_BYTES + 1)
+            except (gzip.BadGzipFile, EOFError, zlib.error) as e:
+                raise ValueError(one_line(e)) from e
+            if not line:
+                return
+            yield _within_limit(line, "a line has")
+
+
+def _within_limit(content: bytes, subject: str) -> bytes:
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"{subject} more than {MOST_BYTES:,} bytes")
+    return content
 
 
 def sha256(path: Path) -> str:

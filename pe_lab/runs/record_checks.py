@@ -5,8 +5,11 @@ wrote with a right digest, as far as readers would fail at it.
 """
 
 import math
+from collections.abc import Callable, Hashable, Iterable
+from operator import itemgetter
 from typing import Any
 
+from pe_lab.runs import record_rows
 from pe_lab.runs.record_schema import JsonObject, RecordRow
 
 STATUSES = ("finished", "diverged", "failed")
@@ -14,6 +17,10 @@ _OBJECTS = ("config", "member", "provenance")
 _OBJECTS_OR_NONE = ("cost", "exposure", "scale_ratio", "checkpoint")
 _LISTS = ("rows", "chance_levels", "curve")
 _ROW_KEYS = RecordRow.__required_keys__
+_TYPED_KEYS = ("split", "length", "offset", "metric", "count")
+_TYPES = [str, int, int, str, int]
+_TYPED_VALUES = itemgetter(*_TYPED_KEYS)
+_POINT = itemgetter("split", "length", "offset", "metric")
 _SHARES = ("exact_match", "token_accuracy")  # metrics from 0 to 1
 
 
@@ -34,7 +41,7 @@ def mistake(record: JsonObject) -> str | None:
     for row in record["rows"]:
         if reason := _mistake_in_row(row):
             return reason
-    return None
+    return _repetition(record)
 
 
 def _mistake_in_row(row: JsonObject) -> str | None:
@@ -42,15 +49,69 @@ def _mistake_in_row(row: JsonObject) -> str | None:
     if not row.keys() >= _ROW_KEYS:
         missing = _ROW_KEYS - row.keys()
         return f"a row should have the key {min(missing)!r}"
+    if list(map(type, _TYPED_VALUES(row))) != _TYPES:
+        pairs = zip(_TYPED_KEYS, _TYPES, strict=True)
+        key = next(key for key, wanted in pairs if type(row[key]) is not wanted)
+        return f"the {key} of a row is {row[key]!r}"
+    override = row["override"]
+    if override is not None and not _has_label(override):
+        return f"the override of a row is {override!r}"
+    if row["sources"] is not None and not isinstance(row["sources"], dict):
+        return f"the sources of a row are {row['sources']!r}"
     value = row["value"]
-    if value is None or isinstance(value, list):
-        return None
-    if not _is_number(value):
+    if not is_measured(value):
         return f"the value of a row is {value!r}"
-    if row["metric"] in _SHARES and not 0 <= value <= 1:
+    is_share = row["metric"] in _SHARES and value is not None
+    if is_share and (isinstance(value, list) or not 0 <= value <= 1):
         return f"the {row['metric']} of a row is {value!r}"
     return None
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+def _has_label(override: Any) -> bool:
+    return isinstance(override, dict) and isinstance(override.get("label"), str)
+
+
+def is_measured(value: Any) -> bool:
+    """Return whether a row may have a value: a finite number, None, or a list of them."""
+    kind = type(value)
+    if kind is float:
+        return math.isfinite(value)
+    return value is None or kind is int or (kind is list and all(map(is_measured, value)))
+
+
+def _repetition(record: JsonObject) -> str | None:
+    """Return what a record has twice, which tables would count twice; None if there is nothing.
+
+    Rows of one point by several versions of the code are no repetition, because tables read those
+    of one version.
+    """
+    # Tables read the rows of an override by its label.
+    row = _repeated(record_rows.preferred_rows(record), _identity_of_row)
+    if row is not None:
+        return f"it has two rows for {row['metric']} at {row['split']} length {row['length']}"
+    level = _repeated(record["chance_levels"], lambda level: str(level.get("length")))
+    if level is not None:
+        return f"it has two chance levels for length {level.get('length')}"
+    point = _repeated(record["curve"], lambda point: str(point.get("step")))
+    return None if point is None else f"its curve has two points at step {point.get('step')}"
+
+
+def _identity_of_row(row: JsonObject) -> Hashable:
+    point: Hashable = _POINT(row)
+    override, attribute = row["override"], row.get("attribute")
+    if override is None and attribute is None:
+        return point
+    return point, None if override is None else override["label"], str(attribute)
+
+
+def _repeated(
+    entries: Iterable[JsonObject], identity: Callable[[JsonObject], Hashable]
+) -> JsonObject | None:
+    """Return the first entry with the identity of an earlier one."""
+    earlier = set()
+    for entry in entries:
+        key = identity(entry)
+        if key in earlier:
+            return entry
+        earlier.add(key)
+    return None

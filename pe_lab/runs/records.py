@@ -14,16 +14,14 @@ Training writes records and the analysis reads them. Neither needs the other.
 """
 
 import gzip
-import io
 import itertools
 import json
 import math
-import zlib
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
-from pe_lab.runs import files, older_records, record_checks, record_lines
+from pe_lab.runs import files, json_values, older_records, record_checks, record_lines
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.record_lines import KEYS, digest
 from pe_lab.runs.record_schema import JsonObject, Record
@@ -36,6 +34,17 @@ ROUNDING = 1e-9
 
 class DamagedRecord(UserError):  # noqa: N818
     """A file whose content changed after it was written."""
+
+    def __init__(self, path: Path, reason: str):
+        self.reason = reason
+        if path.name == ARCHIVE:
+            sentence = f"The records {path} are damaged ({reason}). Restore the file."
+        else:
+            sentence = (
+                f"The record {path} is damaged ({reason}). The next sweep sets it aside and runs "
+                f"it again."
+            )
+        super().__init__(sentence)
 
 
 def solved(exact_matches: Collection[float], threshold: float) -> bool:
@@ -67,12 +76,24 @@ def plain(name: str) -> str:
 
 
 def write(folder: Path, record: JsonObject) -> Path:
-    """Write a record atomically into folder/records, with its digest."""
+    """Write a record atomically into folder/records, with its digest.
+
+    Raises:
+      UserError: `read` would refuse the record, because a plugin's value or text is in it.
+    """
     complete = {**record, "schema_version": SCHEMA_VERSION}
     keys = complete.keys() | {"digest"}
     assert keys == KEYS, f"a record has the keys {sorted(KEYS ^ keys)} too many or too few"
-    path = path_of(folder, complete["run_id"])
-    files.write_text(path, record_lines.line(complete))
+    run_id = complete["run_id"]
+    path = path_of(folder, run_id)
+    if reason := json_values.mistake(complete):
+        raise UserError(f"The record of the run {run_id} cannot be written: {reason}.")
+    content = record_lines.line(complete).encode()
+    try:
+        _from_text(content, path)
+    except DamagedRecord as e:
+        raise UserError(f"The record of the run {run_id} cannot be written: {e.reason}.") from e
+    files.write_bytes(path, content)
     return path
 
 
@@ -92,16 +113,16 @@ def _read_named(path: Path, *, only_head: bool) -> Record:
     """Read a record whose file must have the name of its run."""
     record = _from_text(_content(path), path, only_head=only_head)
     if record["run_id"] != path.stem:
-        raise _damaged(path, f"it holds the run {record['run_id']}")
+        raise DamagedRecord(path, f"it holds the run {record['run_id']}")
     return record
 
 
 def _content(path: Path) -> bytes:
-    """Return the content of a file of records."""
+    """Return the content of the file of a record."""
     try:
         return files.read_bytes(path)
     except (FileNotFoundError, ValueError) as e:
-        raise _damaged(path, one_line(e)) from e
+        raise DamagedRecord(path, one_line(e)) from e
     except OSError as e:  # too many open files, perhaps: this is no damage
         raise UserError(f"{path} cannot be read ({one_line(e)}).") from e
 
@@ -115,9 +136,9 @@ def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
         # A text in another form, such as one with indents, has the digest of its canonical JSON.
         is_intact = is_line or record["digest"] == digest(record)
     except KeyError as e:
-        raise _damaged(path, f"it has no key {e}") from e
+        raise DamagedRecord(path, f"it has no key {e}") from e
     except (ValueError, TypeError) as e:
-        raise _damaged(path, one_line(e)) from e
+        raise DamagedRecord(path, one_line(e)) from e
     if version not in range(_OLDEST, SCHEMA_VERSION + 1):
         others = ", and pe_lab 0.1.0 reads 2 to 8" if version in range(2, _OLDEST) else ""
         raise UserError(
@@ -125,21 +146,21 @@ def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
             f"{SCHEMA_VERSION}{others}."
         )
     if not is_intact:
-        raise _damaged(path, "its content does not match its digest")
+        raise DamagedRecord(path, "its content does not match its digest")
     missing, unknown = KEYS - record.keys(), record.keys() - KEYS
     if missing:
-        raise _damaged(path, f"it should have the key {min(missing)!r}")
+        raise DamagedRecord(path, f"it should have the key {min(missing)!r}")
     if unknown:
-        raise _damaged(path, f"it should not have the key {min(unknown)!r}")
+        raise DamagedRecord(path, f"it should not have the key {min(unknown)!r}")
     if version < SCHEMA_VERSION:
         try:
             record = older_records.upgrade(record)
         except (AttributeError, KeyError, TypeError) as e:
-            raise _damaged(path, f"{type(e).__name__}: {one_line(e)}") from e
+            raise DamagedRecord(path, f"{type(e).__name__}: {one_line(e)}") from e
         record["schema_version"] = SCHEMA_VERSION
         record["digest"] = digest(record)
     if reason := record_checks.mistake(record):
-        raise _damaged(path, reason)
+        raise DamagedRecord(path, reason)
     # A record of this version may lack newer settings. Its digest still belongs to the file.
     config = older_records.with_added_settings(record["config"])
     return cast(Record, {**record, "config": config})
@@ -182,7 +203,7 @@ def each(
     paths = [folder / "records" / name for name in names if name.endswith(".json")]
     # The archive's record of a run may be older than its file, even if the file is damaged.
     replaced = {path.stem for path in paths}
-    for record in _read_archive(folder / ARCHIVE, only_heads=only_heads):
+    for record in read_archive(folder, only_heads=only_heads):
         if record["run_id"] not in replaced:
             yield record
     for path in paths:
@@ -201,8 +222,9 @@ def read_run(folder: Path, run_id: str) -> Record | None:
     path = path_of(folder, run_id)
     if path.exists():
         return read(path)
-    archived = (record for record in _read_archive(folder / ARCHIVE) if record["run_id"] == run_id)
-    return next(archived, None)
+    # To the end of the archive, which may name the run twice.
+    archived = [record for record in read_archive(folder) if record["run_id"] == run_id]
+    return archived[0] if archived else None
 
 
 def exist(folder: Path) -> bool:
@@ -227,23 +249,32 @@ def archive(records: Iterable[JsonObject | Record]) -> bytes:
     return gzip.compress(content, compresslevel=9, mtime=0)
 
 
-def _read_archive(path: Path, *, only_heads: bool = False) -> Iterator[Record]:
-    """Yield the records of an archive; none if there is no archive."""
+def read_archive(folder: Path, *, only_heads: bool = False) -> Iterator[Record]:
+    """Yield the records of the archive in a study's folder; none if there is no archive.
+
+    Raises:
+      UserError: it is damaged, has two records of a run, or the machine cannot read it.
+    """
+    path = folder / ARCHIVE
     if not path.exists():
         return
-    content = io.BytesIO(_content(path))
-    is_empty = True
+    run_ids: set[str] = set()
     try:
-        with gzip.open(content) as lines:
-            for line in lines:
-                is_empty = False
-                yield _from_text(line, path, only_head=only_heads)
+        for line in files.compressed_lines(path):
+            record = _from_text(line, path, only_head=only_heads)
+            # `cat` of two gzip files gives a valid one, in which each run would count twice.
+            if record["run_id"] in run_ids:
+                raise DamagedRecord(path, f"it has two records of the run {record['run_id']}")
+            run_ids.add(record["run_id"])
+            yield record
     except UserError:
         raise
-    except (OSError, ValueError, EOFError, zlib.error) as e:
-        raise _damaged(path, one_line(e)) from e
-    if is_empty:  # also of a file of 0 bytes, which gzip reads without complaint
-        raise _damaged(path, "it is empty")
+    except ValueError as e:
+        raise DamagedRecord(path, one_line(e)) from e
+    except OSError as e:
+        raise UserError(f"{path} cannot be read ({one_line(e)}).") from e
+    if not run_ids:  # also of a file of 0 bytes, which gzip reads without complaint
+        raise DamagedRecord(path, "it is empty")
 
 
 def set_aside(path: Path) -> Path:
@@ -259,15 +290,9 @@ def write_json(path: Path, content: object) -> None:
     """Write JSON atomically: a reader sees the old file or the new one, never a part.
 
     Raises:
-      ValueError: a number is not finite.
+      UserError: JSON cannot hold a part of it, such as a number that is not finite.
     """
+    if reason := json_values.mistake(content):
+        raise UserError(f"{path} cannot be written: {reason}.")
     text = json.dumps(content, indent=1, allow_nan=False)
     files.write_text(path, text + "\n")
-
-
-def _damaged(path: Path, reason: str) -> DamagedRecord:
-    if path.name == ARCHIVE:
-        return DamagedRecord(f"The records {path} are damaged ({reason}). Restore the file.")
-    return DamagedRecord(
-        f"The record {path} is damaged ({reason}). The next sweep sets it aside and runs it again."
-    )

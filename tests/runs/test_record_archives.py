@@ -2,9 +2,11 @@
 
 import gzip
 import os
+import tracemalloc
 
 import pytest
 
+from pe_lab.runs import files as record_files
 from pe_lab.runs import records
 from tests.runs.small_records import files, record
 
@@ -66,6 +68,32 @@ def test_an_empty_archive_is_damaged_and_does_not_read_as_no_records(tmp_path, c
         records.DamagedRecord, match=r"are damaged \(it is empty\)\. Restore the file"
     ):
         records.read_all(path.parent)
+
+
+def test_two_archives_in_one_file_do_not_count_a_run_twice(tmp_path):
+    _, path = _archived(tmp_path, "b", "a")
+    path.write_bytes(path.read_bytes() * 2)
+    for read in (records.read_all, records.read_intact, lambda folder: list(records.each(folder))):
+        with pytest.raises(records.DamagedRecord, match=r"\(it has two records of the run a\)"):
+            read(path.parent)
+    with pytest.raises(records.DamagedRecord, match="it has two records of the run a"):
+        records.read_run(path.parent, "b")
+
+
+def test_a_line_that_fills_the_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(record_files, "MOST_BYTES", 1 << 20)
+    folder = tmp_path / "published"
+    folder.mkdir()
+    (folder / records.ARCHIVE).write_bytes(gzip.compress(b" " * (1 << 26), compresslevel=1))
+    tracemalloc.start()
+    with pytest.raises(records.DamagedRecord, match=r"\(a line has more than 1,048,576 bytes\)"):
+        records.read_all(folder)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 23
+    tracemalloc.stop()
+    path = records.write(tmp_path, record("a"))
+    path.write_bytes(path.read_bytes() + b" " * (1 << 20))
+    with pytest.raises(records.DamagedRecord, match=r"\(it has more than 1,048,576 bytes\)"):
+        records.read(path)
 
 
 @pytest.mark.parametrize("where", ["fsync", "replace"])

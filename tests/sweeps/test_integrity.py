@@ -111,6 +111,25 @@ def test_a_published_study_lacks_no_record(tmp_path):
     ]
 
 
+def test_a_run_with_two_records_is_a_problem(tmp_path):
+    folder = shutil.copytree(PUBLISHED, tmp_path / "quickstart")
+    run_id, record = next(iter(records.read_all(folder).items()))
+    path = records.write(folder, record)
+    assert problems(folder) == []
+    records.write(folder, {**record, "rows": record["rows"][1:]})
+    assert problems(folder) == [
+        f"The record records/{path.name} differs from the one of this run in records.jsonl.gz; it "
+        "is the one that is read."
+    ]
+    path.unlink()
+    archive = folder / records.ARCHIVE
+    archive.write_bytes(archive.read_bytes() * 2)
+    assert problems(folder) == [
+        "The records records.jsonl.gz are damaged (it has two records of the run "
+        f"{run_id}). Restore the file."
+    ]
+
+
 @pytest.mark.slow
 def test_the_command_prints_one_line_a_problem_and_ends_with_status_1(folder):
     done = call("check", folder)
