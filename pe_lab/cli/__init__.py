@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pe_lab
+from pe_lab import import_path
 from pe_lab.cli import _docstrings, _exit
 from pe_lab.cli._arguments import Parser
 from pe_lab.runs.errors import one_line, unknown
@@ -32,11 +33,13 @@ def main(*command: str) -> None:
     """
     # Classes of a user in the current folder are found. Python adds it for -m and not for a script.
     sys.path.append(str(Path.cwd()))
+    import_path.put_standard_library_first()
     _exit.exit_with(lambda: run([*command, *sys.argv[1:]]))
 
 
 def main_of(module: ModuleType, prog: str) -> None:
     """Run a module that is like a command but needs a checkout, such as experiments.publish."""
+    import_path.put_standard_library_first()
     _exit.exit_with(lambda: _run_module(module, prog, sys.argv[1:]))
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pe_lab
+from pe_lab import import_path
 from pe_lab.cli._arguments import argument, flag
 from pe_lab.runs import commands, labels, plugins
 from pe_lab.runs.errors import UserError, unknown
@@ -71,8 +72,8 @@ def run(options: Options) -> int:
     command = _of_encodings(spec, options) if family == "encoding" else _of_schemes(options)
     member = json.dumps({FAMILIES[family]: spec})
     # The process runs in the checkout, so it would not find a package of the current folder.
-    import_path = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "PE_LAB_MEMBER": member, "PYTHONPATH": import_path}
+    environment = {**os.environ, **import_path.variables(), "PE_LAB_MEMBER": member}
+    del environment["PYTHONSAFEPATH"]  # the tests are in the checkout
     # A process of its own, because tests have settings that JAX reads when it is imported.
     status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     if status == _NO_TESTS:

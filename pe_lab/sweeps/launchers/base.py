@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pe_lab import import_path
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 
@@ -80,9 +81,8 @@ def command(group_file: Path, folder: Path) -> list[str]:
 
 def environment() -> dict[str, str]:
     """Variables of a worker: this process's import path, and its folder of compiled programs."""
-    folders = [entry or os.getcwd() for entry in sys.path]  # "" is the working directory
     # Plugins are imported by name, so a worker must search the folders that this process searches.
-    variables = {"PYTHONPATH": os.pathsep.join(folders)}
+    variables = import_path.variables()
     if _CACHE in os.environ:  # a worker on another machine inherits nothing
         variables[_CACHE] = os.environ[_CACHE]
     return variables
