@@ -42,7 +42,7 @@ from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.run import Run
 from pe_lab.sweeps import step_time
 from pe_lab.sweeps.launchers import local
-from pe_lab.training.run_records import provenance
+from pe_lab.training.provenance import provenance
 
 
 @dataclass(frozen=True)

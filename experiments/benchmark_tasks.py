@@ -26,7 +26,7 @@ from pe_lab.runs.errors import one_line
 from pe_lab.studies import base
 from pe_lab.sweeps.launchers.local import available_cores
 from pe_lab.tasks.base import Task
-from pe_lab.training.run_records import provenance
+from pe_lab.training.provenance import provenance
 
 BATCH, LENGTH = 128, 40
 GOAL = 2.0  # milliseconds, for examples that are drawn inside jit without data

@@ -98,15 +98,17 @@ def _publish_row(file: Path, options: Options) -> int:
 
 
 def _check(place: Path, study: Study, options: Options) -> None:
-    """Check that a study is complete, and trained from committed code."""
+    """Check that a study is complete, and trained from committed code that is known."""
     if not study.is_finished:
         raise UserError(f"{place} has no finished run to publish.")
     runs = study.cases.drop_duplicates("run").to_dict("records")
-    dirty = [run["run_id"] for run in runs if run["provenance"].get("dirty")]
+    # None is unknown, which is not the same as not dirty.
+    dirty = [r["run_id"] for r in runs if r["provenance"].get("dirty", False) is not False]
     if dirty and not options.allow_dirty:
         raise UserError(
             f"{len(dirty)} run{'s' * (len(dirty) > 1)} in {place}, such as {dirty[0]}, used code "
-            "that was not committed: sweep again from a clean checkout, or give --allow_dirty."
+            "that was not committed, or whose commit is unknown: sweep again from a clean "
+            "checkout, or give --allow_dirty."
         )
     if study.missing:
         raise UserError(

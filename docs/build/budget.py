@@ -31,7 +31,7 @@ from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import from_record
 from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import Evaluator
-from pe_lab.training.run_records import provenance
+from pe_lab.training.provenance import provenance
 from pe_lab.training.setup import Setup
 from pe_lab.training.trained_runs import checkpoint_of, params_through_training
 

@@ -22,7 +22,7 @@ from pe_lab.runs import config, records
 from pe_lab.runs.settings import Model
 from pe_lab.studies import quickstart
 from pe_lab.training.build import build_setup
-from pe_lab.training.run_records import provenance
+from pe_lab.training.provenance import provenance
 
 RECORD = Path("docs/pictures/guide/initialization.json")
 HEAD_WIDTHS = (16, 32, 64, 128, 256, 512)

@@ -21,7 +21,7 @@ from docs.build import (
 from docs.build.guide import measure as guide
 from pe_lab.runs import config, plugins, records
 from pe_lab.studies import base
-from pe_lab.training.run_records import provenance
+from pe_lab.training.provenance import provenance
 
 
 def chance_levels(root: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from pe_lab import cli
 from pe_lab.cli._arguments import flag, whole_number
 from pe_lab.runs import records, study_files
-from pe_lab.training.run_records import has_uncommitted_code
+from pe_lab.training.provenance import commit, has_uncommitted_code
 
 SOURCE = Path("results/published/quickstart")
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)
@@ -134,9 +134,7 @@ def run(options: Options) -> int:
         seconds, megabytes = figure["cpu_seconds"], figure["peak_megabytes"]
         print(f"{figure['command']:8} {seconds:6.1f} s of CPU {megabytes:6.0f} MB")
     if options.out:
-        command = ["git", "rev-parse", "HEAD"]
-        head = subprocess.run(command, capture_output=True, text=True, check=True)
-        origin = {"commit": head.stdout.strip(), "dirty": has_uncommitted_code()}
+        origin = {"commit": commit(), "dirty": has_uncommitted_code()}
         origin["python"] = sys.version.split()[0]
         sizes = {"records": count, "points": options.points, "load_before": load}
         records.write_json(options.out, {**sizes, "provenance": origin, "figures": figures})

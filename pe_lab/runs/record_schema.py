@@ -126,16 +126,21 @@ class CheckpointOfRun(TypedDict):
 class Provenance(TypedDict):
     """Code, versions and device, on which numbers depend in addition to the config.
 
+    They are those of the start of the training.
+
     Attributes:
-      dirty: the code differed from the commit.
+      commit: of pe_lab's checkout; None: unknown, as for an installed package.
+      dirty: the code differed from the commit; None: unknown.
       data: sha256 of the task's data; None for a task that draws from keys alone.
       corpus: the name of the task's text, with the hash of its content; None for a task without
         text. Older records do not have it.
       frozen: sha256 of the frozen sets that were read; None: examples were drawn.
+      started: the time at which the training started, in UTC. Older and failed records, and
+        trainings whose checkpoint is older, do not have it.
     """
 
     commit: str | None
-    dirty: bool
+    dirty: bool | None
     python: str
     versions: dict[str, str]
     device: str
@@ -144,6 +149,7 @@ class Provenance(TypedDict):
     data: str | None
     corpus: NotRequired[str | None]
     frozen: list[str] | None
+    started: NotRequired[str]
 
 
 class Record(TypedDict):

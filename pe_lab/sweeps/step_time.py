@@ -19,7 +19,7 @@ from pe_lab.training import step
 from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk
 from pe_lab.training.costs import num_parameters, step_flops
-from pe_lab.training.run_records import provenance
+from pe_lab.training.provenance import provenance
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState, abstract_state, initial_state, members_of
 

@@ -15,7 +15,7 @@ from pe_lab.runs import record_rows, records
 from pe_lab.runs.evaluation_points import grid, missing
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import RunGroup
-from pe_lab.training import checkpoint, curve, devices, resume, run_records
+from pe_lab.training import checkpoint, curve, devices, provenance, resume, run_records
 from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator
@@ -64,6 +64,7 @@ class Training:
       curves: of each member, one point for each evaluation during training.
       losses: since the last point of the curves.
       cost: seconds and memory of the whole group.
+      origin: the provenance of its start.
     """
 
     def __init__(self, group: RunGroup, folder: Path, report: Report):
@@ -72,6 +73,7 @@ class Training:
         self.cost = Cost()
         devices.check(group.run.execution.batch_devices)
         self.setup = build_setup(group.run)
+        self.origin = provenance.of_start(group.run)
         lengths = group.run.evaluate.all_lengths
         self.evaluator = Evaluator(self.setup, lengths, self._compiled)
         self.parents = [parent_of(run, folder) for run in group.runs]
@@ -131,6 +133,7 @@ class Training:
         self.curves = notes["curve"]
         if "losses" in notes:  # older checkpoints do not have them
             self.losses = curve.MeanLoss(**notes["losses"])
+        self.origin = resume.origin(notes, self.group.run)
         self.cost.train_seconds = notes["train_seconds"]
         self.cost.memory = notes["memory"]
         self.report({"event": "resumed", "step": int(np.asarray(state.step)[0])})
@@ -142,6 +145,7 @@ class Training:
             "losses": self.losses.notes(),
             "train_seconds": self.cost.train_seconds,
             "memory": self.cost.memory,
+            "origin": self.origin,
             **resume.notes_of(self.setup),
         }
         checkpoint.save(self.checkpoints, self.step, self.state, notes)
@@ -267,6 +271,7 @@ class Training:
             self.state,
             self.curves[index],
             self.cost,
+            origin=self.origin,
             parent=None if parent is None else parent.record,
             frozen=None if frozen is None else sorted(frozen.used),
         )

@@ -4,7 +4,10 @@ from pathlib import Path
 
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_settings import plain
+from pe_lab.runs.record_schema import Provenance
+from pe_lab.runs.run import Run
 from pe_lab.training.checkpoint import Notes
+from pe_lab.training.provenance import provenance
 from pe_lab.training.setup import Setup
 
 
@@ -36,3 +39,10 @@ def check(notes: Notes, setup: Setup, folder: Path) -> None:
             f"The text of {setup.run.task.name} has changed since the checkpoint in {folder} was "
             f"saved: restore the text, or choose another results folder."
         )
+
+
+def origin(notes: Notes, run: Run) -> Provenance:
+    """Return the provenance of the start of a training that is resumed."""
+    # Older checkpoints do not have it. Their records name the process that ended the training.
+    started: Provenance = notes.get("origin") or provenance(run)
+    return started

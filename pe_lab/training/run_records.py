@@ -1,16 +1,11 @@
-"""Records of runs: trained, failed, and the code and machine that they come from."""
+"""Records of runs: trained and failed."""
 
 import contextlib
 import dataclasses
-import functools
-import platform
-import subprocess
 import time
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 
-import jax
 import numpy as np
 from jax.stages import Compiled
 
@@ -25,11 +20,9 @@ from pe_lab.runs.record_schema import (
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.training import costs, leaks, reach, shifts
 from pe_lab.training.curve import Curve
+from pe_lab.training.provenance import provenance
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState
-
-_CHECKOUT = Path(__file__).parent
-_CODE = (":/pe_lab", ":/configs", ":/experiments")  # the folders whose changes make a run "dirty"
 
 
 @dataclasses.dataclass
@@ -71,6 +64,7 @@ def trained(
     curve: Curve,
     cost: Cost,
     *,
+    origin: Provenance,
     parent: Record | None,
     frozen: list[str] | None,
 ) -> Record:
@@ -78,6 +72,7 @@ def trained(
 
     Args:
       index: of the member.
+      origin: the provenance of the training.
       parent: the record of the run from which it started.
       frozen: sha256 of the frozen sets that were read; None: examples were drawn.
     """
@@ -91,12 +86,14 @@ def trained(
         error = f"the loss or its gradient was not finite at step {diverged_at}"
     if run.checkpoints.keep_final:
         checkpoint = {"run_group": group.group_id, "step": step, "member": index}
-    record = blank(run)
-    record["provenance"]["data"] = setup.data_digest
-    record["provenance"]["corpus"] = setup.task.corpus
-    record["provenance"]["frozen"] = frozen
     return {
-        **record,
+        **blank(run),
+        "provenance": {
+            **origin,
+            "data": setup.data_digest,
+            "corpus": setup.task.corpus,
+            "frozen": frozen,
+        },
         "status": "finished" if error is None else "diverged",
         "error": error,
         "curve": curve,
@@ -191,42 +188,3 @@ def write_failure(run: Run, folder: Path, error: str) -> None:
     path = records.path_of(folder, run.run_id)
     if not path.exists() or records.read(path)["status"] == "failed":
         records.write(folder, {**blank(run), "error": error})
-
-
-def provenance(run: Run) -> Provenance:
-    """Code, versions and device, on which numbers depend in addition to the config."""
-    device = jax.devices()[0]
-    return {
-        "commit": _git("rev-parse", "HEAD"),
-        "dirty": has_uncommitted_code(),
-        "python": platform.python_version(),
-        "versions": _versions(),
-        "device": f"{device.platform}: {device.device_kind}",
-        "execution": run.to_dict()["execution"],
-        "sources": run.sources(),
-        "data": None,
-        "corpus": None,
-        "frozen": None,
-    }
-
-
-def has_uncommitted_code(checkout: Path = _CHECKOUT) -> bool:
-    """Whether pe_lab, configs or experiments differ from the commit, or hold untracked files."""
-    changes = _git("status", "--porcelain", "--", *_CODE, checkout=checkout)
-    return bool(changes)
-
-
-@functools.cache
-def _versions() -> dict[str, str]:
-    packages = ("jax", "jaxlib", "flax", "optax", "numpy")
-    return {name: metadata.version(name) for name in packages}
-
-
-@functools.cache
-def _git(*args: str, checkout: Path = _CHECKOUT) -> str | None:
-    """The output of a git command in a checkout; None outside of a repository."""
-    command = ["git", *args]
-    process = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
-    if process.returncode != 0:
-        return None
-    return process.stdout.strip()

@@ -134,12 +134,13 @@ def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_of_code_that_was_not_committed_is_not_published(tmp_path):
-    run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": {"dirty": True}}
+@pytest.mark.parametrize("dirty", [True, None])
+def test_a_run_of_code_that_was_not_committed_or_is_unknown_is_not_published(tmp_path, dirty):
+    run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": {"dirty": dirty}}
     folder = write_study(tmp_path / "fake", (point("rope", 0), run))
     assert refused("publish", folder, cwd=tmp_path) == (
-        f"1 run in {folder}, such as r0, used code that was not committed: sweep again from "
-        "a clean checkout, or give --allow_dirty."
+        f"1 run in {folder}, such as r0, used code that was not committed, or whose commit is "
+        "unknown: sweep again from a clean checkout, or give --allow_dirty."
     )
     assert not (tmp_path / "results").exists()
 

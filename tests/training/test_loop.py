@@ -1,6 +1,5 @@
 """A run group is trained, recorded and evaluated again, from its config to its records."""
 
-import subprocess
 import time
 
 import jax
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 
 from pe_lab.runs import config, plugins, records
-from pe_lab.training import run_records
 from pe_lab.training.loop import Training, train_run_group
 from tests import members, tiny
 from tests.training.group_records import by_seed
@@ -193,26 +191,3 @@ def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch)
     training = Training(tiny.group(spec, seeds=1), tmp_path / "results", print)
     drop = training.state.params["decoder"]["attention_encodings"][0]["drop"]
     assert np.abs(np.asarray(drop) - 1).max() > 1e-4  # it was trained
-
-
-@pytest.mark.parametrize(
-    ("path", "dirty"),
-    [
-        ("pe_lab/encodings/new.py", True),
-        ("configs/new.py", True),
-        ("experiments/new.py", True),
-        ("pe_lab/old.py", True),
-        ("pe_lab/ignored.log", False),
-        ("results/new.json", False),
-    ],
-)
-def test_untracked_files_of_the_code_make_provenance_dirty(tmp_path, path, dirty):
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-    (tmp_path / "pe_lab").mkdir()
-    (tmp_path / "pe_lab" / "old.py").write_text("")
-    (tmp_path / ".gitignore").write_text("*.log")
-    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
-        subprocess.run([*git, *command], cwd=tmp_path, check=True)
-    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / path).write_text("a = 1")
-    assert run_records.has_uncommitted_code(tmp_path / "pe_lab") is dirty

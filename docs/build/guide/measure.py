@@ -7,7 +7,7 @@ from docs.build.guide import numbers, pictures, trained
 from docs.build.guide.page import MEASURED
 from pe_lab.runs import config, records
 from pe_lab.studies import quickstart
-from pe_lab.training.run_records import provenance
+from pe_lab.training.provenance import provenance
 
 
 def measure(root: Path) -> None:

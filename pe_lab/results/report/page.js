@@ -209,7 +209,7 @@ function showRun(run) {
   $("run-facts").replaceChildren(...Object.entries(facts).flatMap(([k, value]) => [make("dt", {}, k),
     make("dd", {}, typeof value === "object" ? JSON.stringify(value) : String(value))]));
   $("run-config").textContent = pretty(run.config);
-  $("run-origin").textContent = pretty(data.origins[run.origin]);
+  $("run-origin").textContent = pretty({started: run.started, ...data.origins[run.origin]});
   $("run").showModal();
   const rows = run.curve.points.flatMap(([step, loss, ...exact]) => [
     ...(loss ? [{ step, value: loss, what: "training loss", panel: "loss" }] : []),

@@ -1,0 +1,100 @@
+"""Code, versions and device, on which numbers depend in addition to the config."""
+
+import datetime
+import functools
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import jax
+
+import pe_lab
+from pe_lab.runs.record_schema import Provenance
+from pe_lab.runs.run import Run
+
+_PACKAGE = Path(pe_lab.__file__).parent
+_CODE = (":/pe_lab", ":/configs", ":/experiments")  # the folders whose changes make a run "dirty"
+_GIT_SECONDS = 20.0  # git may hang on a file system of a network
+
+
+def provenance(run: Run) -> Provenance:
+    """The provenance of numbers that this process computes now."""
+    device = jax.devices()[0]
+    return {
+        "commit": commit(),
+        "dirty": has_uncommitted_code(),
+        "python": platform.python_version(),
+        "versions": _versions(),
+        "device": f"{device.platform}: {device.device_kind}",
+        "execution": run.to_dict()["execution"],
+        "sources": run.sources(),
+        "data": None,
+        "corpus": None,
+        "frozen": None,
+    }
+
+
+def of_start(run: Run) -> Provenance:
+    """The provenance of a training that starts now."""
+    now = datetime.datetime.now(datetime.UTC)
+    return {**provenance(run), "started": now.isoformat(timespec="seconds")}
+
+
+def commit(package: Path = _PACKAGE) -> str | None:
+    """The commit of pe_lab's own checkout; None if it is not known."""
+    return _git("rev-parse", "HEAD", package=package) if _is_tracked(package) else None
+
+
+def has_uncommitted_code(package: Path = _PACKAGE) -> bool | None:
+    """Whether pe_lab, configs or experiments differ from the commit, or hold untracked files.
+
+    None if git does not answer, or knows no commit.
+    """
+    if commit(package) is None:
+        return None
+    # A user's settings of git may hide untracked files.
+    options = ("--porcelain", "--untracked-files=normal")
+    changes = _git("status", *options, "--", *_CODE, package=package)
+    return None if changes is None else bool(changes)
+
+
+def _is_tracked(package: Path) -> bool:
+    """Whether the repository around pe_lab is its checkout, and not one that holds its packages."""
+    root = _git("rev-parse", "--show-toplevel", package=package)
+    if root is None or Path(root).resolve() != package.resolve().parent:
+        return False
+    return _git("ls-files", "--error-unmatch", "__init__.py", package=package) is not None
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    packages = ("jax", "jaxlib", "flax", "optax", "numpy")
+    versions = {name: metadata.version(name) for name in packages}
+    return {"pe_lab": pe_lab.__version__, **versions}
+
+
+@functools.cache
+def _git(*args: str, package: Path) -> str | None:
+    """The output of a git command in a folder; None if git is missing, hangs or refuses."""
+    # Git's hooks set variables such as GIT_DIR, which name another repository.
+    environment = {"GIT_OPTIONAL_LOCKS": "0"}  # others may use the checkout at this moment
+    for name, value in os.environ.items():
+        if not name.startswith("GIT_") or name.startswith("GIT_CONFIG_"):
+            environment[name] = value
+    try:
+        process = subprocess.run(
+            ["git", *args],
+            cwd=package.resolve(),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_GIT_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return process.stdout.strip()
