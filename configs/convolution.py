@@ -2,6 +2,7 @@
 
     pe-lab sweep configs/convolution.py
     pe-lab sweep configs/convolution.py:copying  # its first task alone
+    pe-lab sweep configs/convolution.py:tasks    # the five other tasks at two rates, without sinks
     pe-lab sweep configs/convolution.py:smoke    # a small form
 
 A decoder without position encodings and one with RoPE, each with and without convolutions of width
@@ -21,25 +22,49 @@ Declared before the runs, at the best rate of each variant and at the one that v
   without them, at twice the training length;
 - the encoding that is left: RoPE against NoPE, both with convolutions;
 - sinks: each encoding with learned sinks against the same one without them.
+
+The form `tasks` asks what the other five tasks measure. On copying, a convolution without a
+position encoding extends as far as the best encodings, so copying of distinct symbols measures
+whether a model can read the token before. The form has the rates 0.001 and 0.003, six seeds and no
+sinks: 120 new runs, about 2.4 core-hours. NoPE, RoPE, Shaw and KERPLE without convolutions are 240
+runs of suite_grid.
+
+Declared before its first run, for each task, at the rate that validation chooses and at twice the
+training length:
+- NoPE with convolutions against Shaw and against KERPLE without them;
+- NoPE with convolutions against NoPE without them, and RoPE with convolutions against RoPE without;
+- RoPE against NoPE, both with convolutions.
+Rule of the tiers: a convolution puts a model without position encoding into the upper tier of a
+task if its share of solved runs that extrapolate, over both rates and all seeds, is at least the
+lower one of the shares of Shaw and KERPLE. It puts RoPE there by the same rule. A task decides
+nothing if fewer than three runs of the model with convolutions solve it.
 """
 
 from pe_lab.runs import grid
 from pe_lab.studies import suite_grid
 
 WITH, WITHOUT = "convolution", "no convolution"
+SITES = {WITHOUT: (), WITH: ("A", "B", "C", "D")}
+RATES_OF_TASKS = (1e-3, 3e-3)  # of the form `tasks`
 
 
-def get_config(copying=False, smoke=False):
+def get_config(copying=False, tasks=False, smoke=False):
     return suite_grid.get_config(smoke=smoke)
 
 
-def sweep(copying=False, smoke=False):
+def sweep(copying=False, tasks=False, smoke=False):
     if smoke:
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(suite_grid.TASKS.items())[:1]}
         return grid.product(_variants(), suite_grid.tasks(steps), {"seed": range(1)})
-    rates = {"train.learning_rate": suite_grid.RATES}
     seeds = {"seed": range(suite_grid.SEEDS)}
     points = []
+    if tasks:
+        rates = {"train.learning_rate": RATES_OF_TASKS}
+        for name in list(suite_grid.TASKS)[1:]:
+            of_task = suite_grid.tasks({name: suite_grid.TASKS[name]})
+            points += grid.product(_rows_of_tasks(), of_task, rates, seeds)
+        return points
+    rates = {"train.learning_rate": suite_grid.RATES}
     for name in ("copy",) if copying else suite_grid.TASKS:  # one task after the other
         of_task = suite_grid.tasks({name: suite_grid.TASKS[name]})
         points += grid.product(_variants(), of_task, rates, seeds)
@@ -47,18 +72,29 @@ def sweep(copying=False, smoke=False):
 
 
 def _variants():
-    sites = {WITHOUT: (), WITH: ("A", "B", "C", "D")}
     sinks = {"no sinks": False, "sinks": True}
     return grid.product(
         {
             "model.encodings": [(dict(name="nope"),), (dict(name="rope"),)],
-            "model.convolution_sites": [grid.labelled(*site) for site in sites.items()],
+            "model.convolution_sites": [grid.labelled(*sites) for sites in SITES.items()],
             "model.learned_sinks": [grid.labelled(*sink) for sink in sinks.items()],
         }
     )
 
 
-def analysis(copying=False):
+def _rows_of_tasks():
+    sites = [grid.labelled(*sites) for sites in SITES.items()]
+    names = {"model.encodings": [(dict(name=name),) for name in ("nope", "rope")]}
+    biases = {"model.encodings": [(dict(name=name),) for name in ("shaw", "kerple")]}
+    return grid.concat(
+        grid.product(names, {"model.convolution_sites": sites}),
+        grid.product(biases, {"model.convolution_sites": sites[:1]}),
+    )
+
+
+def analysis(copying=False, tasks=False):
+    if tasks:
+        return _analysis_of_tasks()
     replacement = dict(a=f"nope · {WITH}", b=f"rope · {WITHOUT}")
     return dict(
         question=(
@@ -79,6 +115,29 @@ def analysis(copying=False):
             dict(
                 rows=("model.encodings", "model.convolution_sites", "model.learned_sinks"),
                 columns="task",
+                title="At twice the training length",
+                metric=dict(name="exact_match", at=2, show="iqm"),
+            ),
+        ),
+    )
+
+
+def _analysis_of_tasks():
+    nope, rope = f"nope · {WITH}", f"rope · {WITH}"
+    by_task = dict(rows=("model.encodings", "model.convolution_sites"), columns="task")
+    return dict(
+        question="Do convolutions put a model without positions into the upper tier on each task?",
+        contrasts=(
+            dict(a=nope, b=f"shaw · {WITHOUT}", at=2),
+            dict(a=nope, b=f"kerple · {WITHOUT}", at=2),
+            dict(a=nope, b=f"nope · {WITHOUT}", at=2),
+            dict(a=rope, b=f"rope · {WITHOUT}", at=2),
+            dict(a=rope, b=nope, at=2),
+        ),
+        tuned=("train.learning_rate",),
+        tables=(
+            dict(
+                by_task,
                 title="At twice the training length",
                 metric=dict(name="exact_match", at=2, show="iqm"),
             ),
