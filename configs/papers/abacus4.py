@@ -3,6 +3,7 @@ looped one.
 
     pe-lab sweep configs/papers/abacus4.py
     pe-lab sweep configs/papers/abacus4.py:scaled  # about 110 minutes
+    pe-lab sweep configs/papers/abacus4.py:longer  # the plain models with a rate that falls
     pe-lab sweep configs/papers/abacus4.py:smoke   # one small run
 
 Protocol of McLeish et al. 2024 (https://arxiv.org/abs/2405.17399): decoder of width 1024 and 16
@@ -43,6 +44,12 @@ The abstract of the paper gives up to 99 % at 100 digits, without the variant.
 
 Scaled: up to 8 digits, tested to 24; width 64, 4 heads, 4 layers or one layer applied 4 times,
 4,000 steps of 64 at 1e-3, five seeds; addition and bitwise OR.
+
+Longer: the plain models of the scaled form without Abacus and FIRE together, 8,000 steps with a
+cosine to 0, eight seeds. At the constant rate of the scaled form, 13 of 15 seeds solve bitwise OR
+at step 3,000 and 11 at the end. Addition is 0 at twice the length for every variant, so each claim
+is read at 1.25, 1.5 and 2 times the training length. It was declared after the scaled form and
+before its own first run.
 """
 
 import dataclasses
@@ -94,7 +101,7 @@ TASKS = {
 }
 
 
-def get_config(smoke=False, scaled=False):
+def get_config(smoke=False, scaled=False, longer=False):
     c = base.get_config()
     c.model.update(
         width=1024,
@@ -115,16 +122,18 @@ def get_config(smoke=False, scaled=False):
     )
     c.evaluate.update(num_examples=500, batch_size=250, curve_every=5000)
     c.evaluate.exact_operands = "longest"  # an edge of the authors' table of operand lengths
-    if scaled:
+    if scaled or longer:
         c.model.update(width=64, num_heads=4, feedforward_width=64)
         c.train.update(steps=4000, batch_size=64, warmup_steps=400, learning_rate=1e-3)
         c.evaluate.update(num_examples=250, curve_every=1000)
+    if longer:
+        c.train.update(steps=8000, schedule="cosine", final_rate_fraction=0.0)
     if smoke:
         forms.smoke(c, trained=6)
     return c
 
 
-def sweep(smoke=False, scaled=False):
+def sweep(smoke=False, scaled=False, longer=False):
     abacus = dict(name="learned", max_positions=1024, positions=dict(name="abacus"))
     encodings = {
         "nope": (dict(name="nope"),),
@@ -138,7 +147,7 @@ def sweep(smoke=False, scaled=False):
         return grid.product(task, {"model.encodings": [both]}, {"seed": range(1)})
     points = []
     for name, protocol in TASKS.items():
-        if scaled and name in ("multiplication", "sort"):
+        if (scaled or longer) and name in ("multiplication", "sort"):
             continue
         if scaled:
             protocol = dataclasses.replace(
@@ -148,10 +157,24 @@ def sweep(smoke=False, scaled=False):
                 depths=((4, 1), (1, 4)),
                 other_digits=(8, 16, 24) if protocol.other_digits else (),
             )
+        if longer:
+            protocol = dataclasses.replace(
+                protocol,
+                longest=8,
+                lengths=(4, 8, 9, 10, 12, 16),
+                depths=((4, 1),),
+                other_digits=(),
+            )
+            encodings.pop("abacus + fire", None)
         for label, encoding in encodings.items():
             if protocol.has_nope or label != "nope":
                 points += variants(name, protocol, label, encoding)
-    return grid.product(points, {"seed": range(5 if scaled else 3)})
+    num_seeds = 3
+    if scaled:
+        num_seeds = 5
+    if longer:
+        num_seeds = 8
+    return grid.product(points, {"seed": range(num_seeds)})
 
 
 def variants(name, protocol, label, encoding):
@@ -196,20 +219,22 @@ def depths(protocol):
     )
 
 
-def analysis(scaled=False):
+def analysis(scaled=False, longer=False):
+    # Abacus sees the positions of the test in training: the claim is about them.
+    contrasts = (
+        dict(a="abacus", b="fire", seen_positions=True),
+        ("abacus + fire", "abacus"),
+        dict(a="abacus", b="nope", seen_positions=True),
+    )
+    claims = (
+        dict(text="Abacus extends further than FIRE.", a="abacus", b="fire"),
+        dict(text="Abacus extends further than no positions.", a="abacus", b="nope"),
+    )
+    if longer:
+        contrasts = (contrasts[0], contrasts[2])
+        claims = tuple(dict(claim, at=at) for claim in claims for at in (1.25, 1.5, 2))
     return dict(
         question="Does Abacus extend arithmetic further than FIRE and than no positions?",
-        # Abacus sees the positions of the test in training: the claim is about them.
-        contrasts=(
-            dict(a="abacus", b="fire", seen_positions=True),
-            ("abacus + fire", "abacus"),
-            dict(a="abacus", b="nope", seen_positions=True),
-        ),
-        reproduction=dict(
-            paper="McLeish et al. 2024",
-            claims=(
-                dict(text="Abacus extends further than FIRE.", a="abacus", b="fire"),
-                dict(text="Abacus extends further than no positions.", a="abacus", b="nope"),
-            ),
-        ),
+        contrasts=contrasts,
+        reproduction=dict(paper="McLeish et al. 2024", claims=claims),
     )
