@@ -18,9 +18,11 @@ WITH_SMOKE = (
     "exposure",
     "hybrids",
     "journey",
+    "more_seeds",
     "noise",
     "quickstart",
     "saturation",
+    "size_ladder",
     "story_gradients",
     "story_grids",
     "story_holes",
@@ -30,6 +32,7 @@ WITH_SMOKE = (
     "story_sharing",
     "suite_grid",
     "temperature",
+    "warm_up",
 )
 PRESETS = (
     "abacus4",

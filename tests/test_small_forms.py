@@ -61,9 +61,14 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
         name: grid((4, 5, 6, 8, 12, 16), trained=(4,)) for name in ("rope", "Llama 4", "DroPE")
     },
     "journey": {"normalized": grid((8, 12, 16), (0, 32)), "shaw": grid((8, 12, 16), (0, 32))},
+    "more_seeds": {"alibi(learn_slopes=True)": grid((4, 5, 6, 8, 12, 16), trained=(4,))},
     "noise": {name: grid((8, 9, 10, 12, 16, 24)) for name in ("rope", "t5_bias", "alibi", "fire")},
     "quickstart": {name: grid((4, 8), trained=(4,)) for name in ("shaw", "rope")},
     "saturation": {f"shaw(clip={clip})": grid((4, 6, 8, 16), trained=(4,)) for clip in (4, 8)},
+    "size_ladder": {
+        name: grid((4, 5, 6, 8, 12, 16), trained=(4,))
+        for name in ("alibi(learn_slopes=True)", "nope · convolution")
+    },
     "story_gradients": {
         name: grid((8, 12, 16)) for name in ("raw_index", "sinusoidal", "raw_index · normalized")
     },
@@ -84,6 +89,7 @@ EXPECTED = {  # study -> variant -> what each of its runs has measured
         encoding: grid((4, 5, 6, 8, 12, 16), trained=(4,)) for encoding in ("nope", "sinusoidal")
     },
     "temperature": {"log_n": grid((8, 16)), "ssmax": grid((8, 16))},
+    "warm_up": {"kerple": grid((4, 5, 6, 8, 12, 16), trained=(4,))},
 }
 
 

@@ -1,0 +1,56 @@
+"""Do six more seeds change the upper tier of the suite? Six encodings, five tasks and two rates.
+
+    pe-lab sweep configs/more_seeds.py
+    pe-lab sweep configs/more_seeds.py:smoke  # a small form
+
+The tasks, lengths, steps and the two upper rates of suite_grid, with the seeds 6 to 11. The
+encodings are the six with the largest shares of solved runs that extrapolate to twice the training
+length: PaTH, Shaw, FIRE, ALiBi with learned slopes, KERPLE and FoX. 360 runs of about half a minute
+of one core.
+
+Declared before the runs, for each encoding: the share of solved runs that extrapolate with the new
+seeds - the share with the seeds 0 to 5 at the same rates, with an interval over seeds; and
+Kendall's tau between the orders of the six shares with the old and with the new seeds.
+"""
+
+from pe_lab.runs import grid
+from pe_lab.studies import suite_grid
+
+NAMES = ("path", "shaw", "fire", "kerple", "fox")
+SEEDS = range(suite_grid.SEEDS, 2 * suite_grid.SEEDS)
+
+
+def get_config(smoke=False):
+    return suite_grid.get_config(smoke=smoke)
+
+
+def sweep(smoke=False):
+    encodings = [(dict(name=name),) for name in NAMES] + [(dict(name="alibi", learn_slopes=True),)]
+    if smoke:
+        steps = {name: (task, 4, 12) for name, (task, _, _) in list(suite_grid.TASKS.items())[:1]}
+        row = {"model.encodings": encodings[-1:]}
+        return grid.product(row, suite_grid.tasks(steps), {"seed": range(1)})
+    points = []
+    for name in list(suite_grid.TASKS)[:-1]:  # nothing extends addition to twice the length
+        points += grid.product(
+            {"model.encodings": encodings},
+            suite_grid.tasks({name: suite_grid.TASKS[name]}),
+            {"train.learning_rate": suite_grid.RATES[2:]},
+            {"seed": SEEDS},
+        )
+    return points
+
+
+def analysis():
+    return dict(
+        question="Do six more seeds change the upper tier of the suite?",
+        tuned=("train.learning_rate",),
+        tables=(
+            dict(
+                rows="model.encodings",
+                columns="task",
+                title="At twice the training length",
+                metric=dict(name="exact_match", at=2, show="mean"),
+            ),
+        ),
+    )

@@ -1,0 +1,89 @@
+"""Do the tiers of the suite hold in larger models? Eight rows, three tasks and three sizes.
+
+    pe-lab sweep configs/size_ladder.py        # 2 layers, width 128: about 4.3 core-hours
+    pe-lab sweep configs/size_ladder.py:deep   # 4 layers, width 128: about 12 core-hours
+    pe-lab sweep configs/size_ladder.py:large  # 4 layers, width 256, four rows: about 9 core-hours
+    pe-lab sweep configs/size_ladder.py:smoke  # a small form
+
+Copying of distinct and of repeated symbols and sorting, with the lengths, steps and batches of
+suite_grid, whose models have 2 layers and width 64. Heads stay four, and the feed-forward is four
+times as wide as the model. The rates are 0.001 and 0.003, and 0.0003 too with four layers. Four
+seeds. The last row has convolutions of width 4 and no position encoding. `large` has rope, kerple,
+fire and shaw on copying distinct symbols and on sorting.
+
+Declared before the runs, at every size:
+- The ranking is that of suite_grid: Kendall's tau above 0.6 between the rows' ranks at this size
+  and at width 64. The score of a row is the mean over tasks of the mean exact match over seeds, at
+  twice the training length and at the rate that validation chooses among the rates of this size.
+  At width 64 the rows are runs of suite_grid and of convolution at the same rates.
+- RoPE extends less than Shaw: rope - shaw at twice the training length is below 0, for each task.
+- The share of the variance that the rate explains, at twice the training length among the solved
+  runs, falls with size: 2 x 64, then 2 x 128, then 4 x 128, at the rates 0.001 and 0.003.
+"""
+
+from configs import convolution
+from pe_lab.runs import grid
+from pe_lab.studies import suite_grid
+
+TASKS = ("copy", "copy repeated", "sort")
+RATES = (1e-3, 3e-3)
+SEEDS = 4
+ROWS_OF_LARGE = ("rope", "kerple", "fire", "shaw")
+
+
+def get_config(deep=False, large=False, smoke=False):
+    c = suite_grid.get_config(smoke=smoke)
+    if smoke:
+        return c
+    num_layers = 4 if deep or large else 2
+    width = 256 if large else 128
+    c.model.update(num_layers=num_layers, width=width, feedforward_width=4 * width)
+    return c
+
+
+def sweep(deep=False, large=False, smoke=False):
+    if smoke:
+        steps = {name: (task, 4, 12) for name, (task, _, _) in list(suite_grid.TASKS.items())[:1]}
+        return grid.product(_rows()[-2:], suite_grid.tasks(steps), {"seed": range(1)})
+    rows, names, rates = _rows(), TASKS, RATES
+    if deep or large:
+        rates = (3e-4, *RATES)
+    if large:
+        rows = [row for row in rows if row["model.encodings"].label in ROWS_OF_LARGE]
+        names = ("copy", "sort")
+    points = []
+    for name in names:  # one task after the other
+        task = suite_grid.tasks({name: suite_grid.TASKS[name]})
+        points += grid.product(rows, task, {"train.learning_rate": rates}, {"seed": range(SEEDS)})
+    return points
+
+
+def _rows():
+    names = ("rope", "t5_bias", "kerple", "fire", "shaw", "transformer_xl")
+    encodings = [(dict(name=name),) for name in names]
+    encodings.append((dict(name="alibi", learn_slopes=True),))
+    without = grid.labelled("", ())
+    sites = grid.labelled(convolution.WITH, convolution.SITES[convolution.WITH])
+    return grid.concat(
+        grid.product({"model.encodings": encodings, "model.convolution_sites": [without]}),
+        grid.product(
+            {"model.encodings": [(dict(name="nope"),)], "model.convolution_sites": [sites]}
+        ),
+    )
+
+
+def analysis(large=False):
+    nope = () if large else ((f"nope · {convolution.WITH}", "shaw"),)
+    return dict(
+        question="Do the tiers of the suite hold in larger models?",
+        contrasts=(("rope", "shaw"), *nope),
+        tuned=("train.learning_rate",),
+        tables=(
+            dict(
+                rows=("model.encodings", "model.convolution_sites"),
+                columns="task",
+                title="At twice the training length",
+                metric=dict(name="exact_match", at=2, show="mean"),
+            ),
+        ),
+    )

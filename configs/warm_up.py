@@ -1,0 +1,58 @@
+"""Does the warm-up decide how far an encoding copies? Three warm-ups, four encodings, two rates.
+
+    pe-lab sweep configs/warm_up.py
+    pe-lab sweep configs/warm_up.py:smoke  # a small form
+
+Copy of up to 16 distinct symbols, as in suite_grid, whose runs warm up for 100 steps of 3,750. Here
+they warm up for 50, 400 and 1,000 steps. The rates are the two upper ones of suite_grid. Four
+seeds: 96 runs of about half a minute of one core.
+
+Declared before the runs, for each encoding, at twice the training length and at every rate on its
+own: 1,000 steps - 50 steps, and 400 steps - 50 steps. An encoding depends on the warm-up if an
+interval excludes 0.
+"""
+
+from pe_lab.runs import grid
+from pe_lab.studies import suite_grid
+
+WARM_UPS = (50, 400, 1000)
+SEEDS = 4
+
+
+def get_config(smoke=False):
+    return suite_grid.get_config(smoke=smoke)
+
+
+def sweep(smoke=False):
+    encodings = [(dict(name=name),) for name in ("kerple", "fire", "alibi", "shaw")]
+    task, longest, steps = suite_grid.TASKS["copy"]
+    warm_ups = [grid.labelled(f"{steps} steps of warm-up", steps) for steps in WARM_UPS]
+    rates, seeds = suite_grid.RATES[2:], range(SEEDS)
+    if smoke:
+        longest, steps, encodings = 4, 12, encodings[:1]
+        warm_ups = [grid.labelled("2 steps of warm-up", 2)]
+        rates, seeds = rates[:1], range(1)
+    return grid.product(
+        {"model.encodings": encodings},
+        {"train.warmup_steps": warm_ups},
+        suite_grid.tasks({"copy": (task, longest, steps)}),
+        {"train.learning_rate": rates},
+        {"seed": seeds},
+    )
+
+
+def analysis(smoke=False):
+    longest, shortest = f"{WARM_UPS[-1]} steps of warm-up", f"{WARM_UPS[0]} steps of warm-up"
+    contrasts = ((longest, shortest), (f"{WARM_UPS[1]} steps of warm-up", shortest))
+    return dict(
+        question="Does the warm-up decide how far an encoding copies?",
+        contrasts=() if smoke else contrasts,
+        tables=(
+            dict(
+                rows=("model.encodings", "train.learning_rate"),
+                columns="train.warmup_steps",
+                title="At twice the training length",
+                metric=dict(name="exact_match", at=2, show="mean"),
+            ),
+        ),
+    )
