@@ -17,15 +17,17 @@ from pe_lab.sweeps import begun_groups, changed_code, durations
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import ExpandedStudy
+from pe_lab.sweeps.time_left import GroupPlan
 from pe_lab.training.costs import step_flops
 from pe_lab.training.frozen_data import frozen_of
 from pe_lab.training.warm_start import check_held_out, overridden
 
-# For the estimate of --dry_run only, from the records of published/quickstart: one core's rate over
+# For estimates of time only, from the records of published/quickstart: one core's rate over
 # unpadded FLOPs, and a worker's seconds for each program: a share of its start, the compilation
 # and, for evaluations, the execution.
 _FLOPS_PER_SECOND = 2.9e10
 _SECONDS_A_PROGRAM = 7
+_SECONDS_A_STEP = 0.01  # of one member
 
 
 @dataclass(frozen=True)
@@ -72,22 +74,30 @@ class Plan:
     def estimate(self, workers: int) -> str:
         """The number of programs and a rough time, with at most one worker for each run group."""
         workers = max(1, min(workers, len(self.groups)))
-        programs = 0
-        seconds = 0.0
-        for group in self.groups:
-            # The first state, training and evaluation, and one more evaluation for each override.
-            programs_of_group = 3 + len(group.run.evaluate.overrides)
-            programs += programs_of_group
-            num_steps = len(group.runs) * group.run.train.steps
-            flops = num_steps * step_flops(self.setups.of(group.run))
-            seconds += _SECONDS_A_PROGRAM * programs_of_group + flops / _FLOPS_PER_SECOND
-        seconds /= workers
+        programs = sum(map(_num_programs, self.groups))
+        group_plans = [group_plan(group, "", self.setups) for group in self.groups]
+        seconds = sum(plan.train_seconds + plan.other_seconds for plan in group_plans) / workers
         gigaflops = _FLOPS_PER_SECOND / 1e9
         return (
             f"{programs} programs to compile; roughly {durations.in_words(seconds)} with "
             f"{_counted(workers, 'worker')}, at {gigaflops:.0f} GFLOP/s each and "
             f"{_SECONDS_A_PROGRAM} s a program"
         )
+
+
+def _num_programs(group: RunGroup) -> int:
+    """The first state, training and evaluation, and one more evaluation for each override."""
+    return 3 + len(group.run.evaluate.overrides)
+
+
+def group_plan(group: RunGroup, label: str, setups: Setups | None) -> GroupPlan:
+    """The planned time of a run group. Without setups, all steps have the same time."""
+    num_members, steps = len(group.runs), group.run.train.steps
+    seconds = _SECONDS_A_STEP
+    if setups is not None:
+        seconds = step_flops(setups.of(group.run)) / _FLOPS_PER_SECOND
+    other_seconds = float(_SECONDS_A_PROGRAM * _num_programs(group))
+    return GroupPlan(label, steps, num_members, steps * num_members * seconds, other_seconds)
 
 
 def _counted(count: int, noun: str) -> str:

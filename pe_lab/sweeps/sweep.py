@@ -10,11 +10,12 @@ from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup, from_record
-from pe_lab.sweeps import begun_groups
+from pe_lab.sweeps import begun_groups, plans
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.launchers.base import TIME_LIMIT, Event, Launcher
 from pe_lab.sweeps.plans import Plan
 from pe_lab.sweeps.progress import Progress
+from pe_lab.sweeps.time_left import GroupPlan
 from pe_lab.training.run_records import write_failure
 
 
@@ -28,7 +29,13 @@ def run(todo: Plan, launcher: Launcher) -> dict[str, str]:
     names = {}
     for entry in todo.study.entries:
         names[entry.run.run_id] = _name(entry.labels) or todo.study.name
-    return _train(todo.groups, names, todo.folder, launcher)
+    group_plans = {}
+    for group in todo.groups:
+        label = names[group.run.run_id]
+        group_plans[group.group_id] = plans.group_plan(group, label, todo.setups)
+    planned = sum(len(group.runs) for group in todo.groups)
+    done = len(todo.study.runs) - planned
+    return _train(todo.groups, group_plans, done, todo.folder, launcher)
 
 
 def write_groups(todo: Plan) -> list[Path]:
@@ -86,7 +93,14 @@ def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
     begun = begun_groups.of(folder, study_runs, failed, by_id)
     planned = {*failed, *itertools.chain(*begun)}
     groups = studies.groups([run for run in study_runs if run.run_id in planned], begun)
-    return _train(groups, names, folder, launcher)
+    group_plans = {}
+    for group in groups:
+        label = names.get(group.run.run_id, group.group_id)
+        # An encoding that cannot be built has no setup.
+        group_plans[group.group_id] = plans.group_plan(group, label, setups=None)
+    others = [by_id[run_id] for run_id in names if run_id in by_id and run_id not in planned]
+    done = sum(record["status"] == "finished" for record in others)
+    return _train(groups, group_plans, done, folder, launcher)
 
 
 def _runs_of(folder: Path, run_ids: Sequence[str], by_id: Mapping[str, Record]) -> list[Run]:
@@ -109,15 +123,16 @@ def _name(labels: dict[str, str]) -> str:
 
 def _train(
     groups: Sequence[RunGroup],
-    names: dict[str, str],
+    group_plans: dict[str, GroupPlan],
+    done: int,
     folder: Path,
     launcher: Launcher,
 ) -> dict[str, str]:
-    """Train run groups wave by wave; one sentence for each failed run."""
-    rows = {}
-    for group in groups:
-        name = names.get(group.run.run_id, group.group_id)
-        rows[group.group_id] = (name, group.run.train.steps, len(group.runs))
+    """Train run groups wave by wave; one sentence for each failed run.
+
+    Args:
+      done: number of runs of the study that are finished already.
+    """
     by_id = {group.group_id: group for group in groups}
 
     def on_event(group_id: str, event: Event) -> None:
@@ -126,7 +141,7 @@ def _train(
         progress.event(group_id, event)
 
     statuses: dict[str, int] = {}
-    with Progress(rows) as progress:
+    with Progress(group_plans, done) as progress:
         for wave in studies.waves(groups):
             files = [run_group_files.write(group, folder) for group in wave]
             statuses |= launcher.launch(files, folder, on_event)
