@@ -21,6 +21,7 @@ import pe_lab
 from pe_lab import import_path
 from pe_lab.cli import _docstrings, _exit
 from pe_lab.cli._arguments import Parser
+from pe_lab.runs import jax_settings
 from pe_lab.runs.errors import one_line, unknown
 
 _HELP = ("-h", "--help", "help")
@@ -63,6 +64,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _run_module(module: ModuleType, prog: str, arguments: list[str]) -> int:
+    jax_settings.bind()  # before JAX is imported, and for the processes that a command starts
     options = Parser(prog, module.Options, module.__doc__).parse(arguments)
     status: int = module.run(options)
     return status

@@ -15,7 +15,7 @@ from absl import flags
 from ml_collections import ConfigDict, config_flags
 
 from pe_lab.cli import _studies
-from pe_lab.runs import allowed_plugins, grid
+from pe_lab.runs import allowed_plugins, grid, jax_settings
 from pe_lab.runs.errors import Interrupted, UserError, line_in, one_line, unknown
 from pe_lab.runs.grid import Choice, Point
 
@@ -69,7 +69,8 @@ def read(config: str, overrides: Sequence[str] = ()) -> StudyConfig:
         raise UserError("Which study? Give its config, such as quickstart or mine.py.")
     name, _, form = config.partition(":")
     file = _studies.config_file(name)
-    values, points, analysis, tune = _load(file, form)
+    with jax_settings.kept(f"The config {file}"):
+        values, points, analysis, tune = _load(file, form)
     _override(values, overrides)
     plain = values.to_dict()
     choices = {id(choice): choice for point in points for choice in point.values()}

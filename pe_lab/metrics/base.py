@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from jaxtyping import Bool, Float, Int, Shaped
 
-from pe_lab.runs import entry_points, validation
+from pe_lab.runs import entry_points, jax_settings, validation
 from pe_lab.runs.analysis_spec import Extrapolation
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.first_steps import FirstStep
@@ -248,13 +248,14 @@ def _of_package(name: str, path: str) -> Metric:
       UserError: it cannot be imported, or it is no metric.
     """
     module, _, class_name = path.partition(":")
-    try:
-        cls = getattr(importlib.import_module(module), class_name)
-    except Exception as e:  # a user's module may raise anything
-        raise UserError(
-            f"The metric {name!r} of an installed package, {path}, cannot be imported: "
-            f"{type(e).__name__}: {one_line(e)}."
-        ) from e
+    with jax_settings.kept(f"The metric {path}"):
+        try:
+            cls = getattr(importlib.import_module(module), class_name)
+        except Exception as e:  # a user's module may raise anything
+            raise UserError(
+                f"The metric {name!r} of an installed package, {path}, cannot be imported: "
+                f"{type(e).__name__}: {one_line(e)}."
+            ) from e
     if not (isinstance(cls, type) and issubclass(cls, Metric)):
         raise UserError(
             f"The metric {name!r} of an installed package, {path}, must extend a class of "

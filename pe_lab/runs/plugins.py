@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.choices import parameters
-from pe_lab.runs import allowed_plugins, entry_points
+from pe_lab.runs import allowed_plugins, entry_points, jax_settings
 from pe_lab.runs.declarations import check_keys
 from pe_lab.runs.errors import UserError, line_in, one_line, unknown
 from pe_lab.runs.plugin import Plugin
@@ -116,14 +116,18 @@ def _import(module_name: str, name: str | None = None) -> types.ModuleType:
     Args:
       name: what the error names; None: the module.
     """
-    try:
-        return importlib.import_module(module_name)
-    except (Exception, SystemExit) as e:  # a user's module may raise anything
-        text = f"{(name or module_name)!r} cannot be imported: {type(e).__name__}: {one_line(e)}."
-        package = module_name.partition(".")[0]
-        if isinstance(e, ModuleNotFoundError) and e.name == package:
-            text += f" The folder that holds {package} must be the current one, or on PYTHONPATH."
-        raise UserError(text) from e
+    with jax_settings.kept(repr(name or module_name)):
+        try:
+            return importlib.import_module(module_name)
+        except (Exception, SystemExit) as e:  # a user's module may raise anything
+            reason = f"{type(e).__name__}: {one_line(e)}"
+            text = f"{(name or module_name)!r} cannot be imported: {reason}."
+            package = module_name.partition(".")[0]
+            if isinstance(e, ModuleNotFoundError) and e.name == package:
+                text += (
+                    f" The folder that holds {package} must be the current one, or on PYTHONPATH."
+                )
+            raise UserError(text) from e
 
 
 def _public_classes(module: types.ModuleType) -> dict[str, type]:

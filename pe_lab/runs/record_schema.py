@@ -131,6 +131,8 @@ class Provenance(TypedDict):
     Attributes:
       commit: of pe_lab's checkout; None: unknown, as for an installed package.
       dirty: the code differed from the commit; None: unknown.
+      jax_settings: settings of JAX and variables of XLA on which numbers depend (jax_settings.py).
+        Older records do not have it.
       data: sha256 of the task's data; None for a task that draws from keys alone.
       corpus: the name of the task's text, with the hash of its content; None for a task without
         text. Older records do not have it.
@@ -146,6 +148,7 @@ class Provenance(TypedDict):
     device: str
     execution: JsonObject
     sources: Sources
+    jax_settings: NotRequired[JsonObject]
     data: str | None
     corpus: NotRequired[str | None]
     frozen: list[str] | None

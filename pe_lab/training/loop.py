@@ -11,7 +11,7 @@ import numpy as np
 from jax.stages import Compiled
 from jaxtyping import PyTree
 
-from pe_lab.runs import record_rows, records
+from pe_lab.runs import jax_settings, record_rows, records
 from pe_lab.runs.evaluation_points import grid, missing
 from pe_lab.runs.record_schema import Record
 from pe_lab.runs.run import RunGroup
@@ -241,6 +241,7 @@ class Training:
     def evaluate(self) -> None:
         """Measure the final state, and add the missing rows to the record of every run."""
         self.report({"event": "evaluating"})
+        jax_settings.check()  # the code of a plugin has run since the start
         # Runs that finished under a smaller grid have rows already. Those rows stay.
         previous = [run_records.finished(self.folder, run) for run in self.group.runs]
         measured = [record_rows.measured_points(record) if record else {} for record in previous]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
-from pe_lab.runs import locks, records, run_group_files, streams
+from pe_lab.runs import jax_settings, locks, records, run_group_files, streams
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.training import compilation_cache, devices, reports, run_records
@@ -62,6 +62,7 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
         # Unchecked: the import of a plugin may hang too.
         limit = run_group_files.unchecked_runs(group_file)[0].execution.time_limit
         with _time_limit(limit):
+            jax_settings.bind()
             group = run_group_files.read(group_file)
             compilation_cache.use(group.run.execution.compilation_cache)
             devices.compute_float32_products()

@@ -11,6 +11,7 @@ from pathlib import Path
 import jax
 
 import pe_lab
+from pe_lab.runs import jax_settings
 from pe_lab.runs.record_schema import Provenance
 from pe_lab.runs.run import Run
 
@@ -30,6 +31,7 @@ def provenance(run: Run) -> Provenance:
         "device": f"{device.platform}: {device.device_kind}",
         "execution": run.to_dict()["execution"],
         "sources": run.sources(),
+        "jax_settings": jax_settings.recorded(),
         "data": None,
         "corpus": None,
         "frozen": None,

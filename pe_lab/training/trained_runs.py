@@ -8,7 +8,7 @@ import jax
 from jaxtyping import PyTree
 
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import records, run_group_files
+from pe_lab.runs import jax_settings, records, run_group_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import CheckpointOfRun, Record
 from pe_lab.runs.run import RunGroup
@@ -87,9 +87,11 @@ def checkpoint_of(folder: Path, record: Record) -> CheckpointOfRun:
     """The place of a run's final parameters among the checkpoints of the study in `folder`.
 
     Raises:
-      UserError: the run did not finish, or kept no parameters.
+      UserError: the run did not finish, kept no parameters, or was trained with other settings of
+        JAX.
     """
     run_id, saved_as = record["run_id"], record["checkpoint"]
+    _check_settings(record)
     if record["status"] != "finished":
         raise UserError(f"The run {run_id} in {folder} has not finished, it {record['status']}.")
     if saved_as is None:
@@ -97,6 +99,17 @@ def checkpoint_of(folder: Path, record: Record) -> CheckpointOfRun:
             f"The run {run_id} kept no final parameters: config.checkpoints.keep_final was False."
         )
     return saved_as
+
+
+def _check_settings(record: Record) -> None:
+    """Refuse a run whose numbers are of other settings of JAX than those of this process."""
+    # Older records do not have them: they are taken as the standard.
+    trained = record["provenance"].get("jax_settings") or {}
+    for name, value in jax_settings.differing(trained, jax_settings.current()).items():
+        raise UserError(
+            f"The run {record['run_id']} was trained with {name}={value!r}, and this process has "
+            f"{jax_settings.current()[name]!r}: train it again."
+        )
 
 
 def _checkpoints_of(folder: Path, record: Record) -> tuple[RunGroup, Path, TrainState]:
