@@ -5,9 +5,10 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 CORES := $(shell nproc 2>/dev/null || echo 2)
 EXTRA ?= text,report
 EVERYWHERE := not full and not peers and not gpu and not cluster and not latex and not wheel
+CORE := not contrib and $(EVERYWHERE)
 VERSION_ERROR := pe_lab needs Python 3.11 or newer. Name one: make PYTHON=python3.11
 
-.PHONY: quickstart install docs site test test-slow test-full test-latex test-wheel test-peers test-gpu test-cluster lint lock clean
+.PHONY: quickstart install docs site test test-slow test-contrib test-full test-latex test-wheel test-peers test-gpu test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
 	$(RUN) -m pe_lab sweep quickstart
@@ -21,12 +22,15 @@ docs: $(VENV)/installed_dev  # writes the generated pages; CI compares them with
 site: $(VENV)/installed_dev  # the documentation as a site that works offline: build/site/index.html
 	$(RUN) -m docs.site
 
-test test-slow test-full: export PYTHONDONTWRITEBYTECODE =  # each process would compile the whole checkout again
+test test-slow test-contrib test-full: export PYTHONDONTWRITEBYTECODE =  # each process would compile the whole checkout again
 test: $(VENV)/installed_dev
-	$(RUN) -m pytest -n $(CORES) -m "not slow and $(EVERYWHERE)"
+	$(RUN) -m pytest -n $(CORES) -m "not slow and $(CORE)"
 
 test-slow: $(VENV)/installed_dev  # CI runs it after `make test`
-	$(RUN) -m pytest -n $(CORES) -m "slow and $(EVERYWHERE)"
+	$(RUN) -m pytest -n $(CORES) -m "slow and $(CORE)"
+
+test-contrib: $(VENV)/installed_dev  # the parts of pe_lab/contrib; CI runs it
+	$(RUN) -m pytest -n $(CORES) -m "contrib and $(EVERYWHERE)"
 
 test-full: $(VENV)/installed_dev
 	$(RUN) -m pytest -n $(CORES) -m "not peers and not gpu and not cluster and not wheel"

@@ -28,12 +28,14 @@ from jaxtyping import install_import_hook  # noqa: E402
 install_import_hook(["pe_lab", "docs.build"], "beartype.beartype")
 
 import jax  # noqa: E402
+import pytest  # noqa: E402
 
 from tests import members  # noqa: E402
 
 _MAPS = Path("/proc/self/maps")
 _MOST_MAPS = 20_000
 _TESTS = itertools.count(1)
+CONTRIB = Path(__file__).parent / "contrib"
 
 
 def pytest_runtest_teardown():
@@ -58,12 +60,16 @@ def _is_of_user(item):
     return values is not None and not names.isdisjoint(map(str, values.params.values()))
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items):
-    """Put the longest files and the folders that train first, so that no process ends with a long
-    file.
+    """Mark the tests of contrib. Put the longest files and the folders that train first, so that no
+    process ends with a long file.
 
     A file runs in one process, because its tests share programs and fixtures.
     """
+    for item in items:
+        if CONTRIB in item.path.parents:
+            item.add_marker(pytest.mark.contrib)
     if members.of_user():
         items[:] = [item for item in items if _is_of_user(item)]
     longest = ("test_laws.py", "test_laws_of_arguments.py")

@@ -5,7 +5,6 @@ import re
 import jax
 import pytest
 
-from pe_lab.published_models import rope_parameters
 from pe_lab.results import read_analysis_spec
 from pe_lab.runs import analysis_spec, config
 from pe_lab.runs.evaluation_points import grid as places
@@ -176,18 +175,6 @@ def test_gpt2_has_the_parameters_of_gpt2_without_the_biases_of_attention():
     assert (fewer, of, found) == (layers * 4 * width, 124_439_808, of - fewer)
     assert made.layout.vocabularies(made.task) == {"decoder": 50_257}
     assert made.num_tokens(510) == {"decoder": 1022}
-
-
-def test_hybrids_have_the_layers_of_published_configs():
-    encodings = module("hybrids").encodings()
-    num_layers = module("hybrids").NUM_LAYERS
-    for name, family in {
-        "SmolLM3": "smollm3",
-        "Llama 4": "llama4_text",
-        "Command R7B": "cohere2",
-    }.items():
-        published = rope_parameters.read({"model_type": family, "num_hidden_layers": num_layers})
-        assert encodings[name][0]["layers"] == published[0]["layers"] == (0, 1, 2)
 
 
 def test_only_swan_has_scaled_logits_in_evaluation_on_its_layer_without_rotation():

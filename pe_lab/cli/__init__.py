@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pe_lab
-from pe_lab import import_path
+from pe_lab import import_path, parts
 from pe_lab.cli import _docstrings, _exit
 from pe_lab.cli._arguments import Parser
 from pe_lab.runs import jax_settings
@@ -57,10 +57,10 @@ def run(arguments: list[str]) -> int:
     if name == "--version":
         print(_version())
         return 0
-    if name not in names():
+    path = parts.module("cli", name) if name in names() else None
+    if path is None:
         raise unknown("pe-lab", name, names())
-    module = importlib.import_module(f"{__name__}.{name}")
-    return _run_module(module, f"pe-lab {name}", rest)
+    return _run_module(importlib.import_module(path), f"pe-lab {name}", rest)
 
 
 def _run_module(module: ModuleType, prog: str, arguments: list[str]) -> int:
@@ -71,15 +71,15 @@ def _run_module(module: ModuleType, prog: str, arguments: list[str]) -> int:
 
 
 def names() -> list[str]:
-    """Return the names of the commands: the public files of this folder."""
-    return sorted(file.stem for file in Path(__file__).parent.glob("[!_]*.py"))
+    """Return the names of the commands: the public files of this folder and of parts."""
+    return parts.names("cli")
 
 
 def _overview() -> str:
     """Return the help of pe-lab: each command with a line. No command is imported."""
-    folder = Path(__file__).parent
-    width = max(map(len, names()))
-    lines = [f"  {name:{width}}  {_docstrings.summary(folder / f'{name}.py')}" for name in names()]
+    files = {name: parts.file("cli", name) for name in names()}
+    width = max(map(len, files))
+    lines = [f"  {name:{width}}  {_docstrings.summary(file)}" for name, file in files.items()]
     return "\n".join(
         [
             f"pe_lab {pe_lab.__version__}: position-encoding ablations in JAX.",

@@ -1,9 +1,9 @@
 """What `pe-lab list` and `pe-lab show` know: the names of each kind, each with a line."""
 
-import importlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from pe_lab import parts
 from pe_lab.cli import _docstrings, _studies
 from pe_lab.runs import entry_points, plugins, study_files
 from pe_lab.runs.errors import UserError
@@ -19,17 +19,11 @@ def summaries(kind: str) -> Mapping[str, str]:
     return _configs() if kind == "configs" else _study_questions()
 
 
-def file_of(family: str, name: str) -> Path:
-    """Return the file of one of pe_lab's own members."""
-    (folder,) = importlib.import_module(f"pe_lab.{family}").__path__
-    return Path(folder) / f"{name}.py"
-
-
 def _members(family: str) -> dict[str, str]:
     """Return pe_lab's own members, and those that installed packages add."""
     lines = {}
     for name in plugins.names(family):
-        lines[name] = _docstrings.summary(file_of(family, name))
+        lines[name] = _docstrings.summary(parts.file(family, name))
     for name, path in entry_points.installed(family).items():
         lines.setdefault(name, path)
     return lines

@@ -7,9 +7,9 @@ It runs one computation on the first device. Exit status: 0; 1 if JAX cannot com
 
 import dataclasses
 import importlib.metadata
-import importlib.util
 import os
 import platform
+from importlib.util import find_spec
 from pathlib import Path
 
 import pe_lab
@@ -47,7 +47,7 @@ def _print_extras() -> None:
     """Print the optional packages, and how to install those that are missing."""
     print("optional packages:")
     for extra, (modules, use) in _EXTRAS.items():
-        missing = [name for name in modules if importlib.util.find_spec(name) is None]
+        missing = [name for name in modules if find_spec(name) is None]
         state = f"without {', '.join(missing)}" if missing else "installed"
         if len(missing) == len(modules):
             state = "not installed"

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pe_lab import parts
 from pe_lab.cli import _catalog, _docstrings, _studies
 from pe_lab.cli._arguments import argument, flag
 from pe_lab.runs.errors import UserError, unknown
@@ -88,8 +89,8 @@ def _show_plugin(family: str, name: str) -> None:
     for text in (getattr(module, "__doc__", None), cls.__doc__):
         if text:
             print(f"{inspect.cleandoc(text)}\n")
-    is_own = cls.__module__.startswith(f"pe_lab.{family}.")
-    package = f"pe_lab.{family}" if is_own else cls.__module__
+    package = cls.__module__.rpartition(".")[0]  # its classes are names of a package of pe_lab
+    package = package if package in parts.packages(family) else cls.__module__
     print(f"    from {package} import {cls.__name__}\n")
     arguments = dict(parameters(cls))
     for context in plugins.CONTEXT[family]:

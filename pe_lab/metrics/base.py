@@ -13,15 +13,14 @@ imports JAX inside the method.
 
 import functools
 import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from jaxtyping import Bool, Float, Int, Shaped
 
+from pe_lab import parts
 from pe_lab.runs import entry_points, jax_settings, validation
 from pe_lab.runs.analysis_spec import Extrapolation
 from pe_lab.runs.errors import UserError, one_line
@@ -229,12 +228,8 @@ class MeasuredMetric(LengthMetric):
 
 @functools.cache
 def by_name() -> Mapping[str, Metric]:
-    """All metrics by name, from the files of this folder and from installed packages."""
-    folder = Path(__file__).parent
-    metrics = {}
-    for name in sorted(module.name for module in pkgutil.iter_modules([str(folder)])):
-        if name != "base" and not name.startswith("_"):
-            metrics[name] = _of_file(name)
+    """All metrics by name, from the files of this folder and of parts, and from packages."""
+    metrics = {name: _of_file(name) for name in parts.names("metrics") if name != "base"}
     for name, path in entry_points.installed("metrics").items():
         if name not in metrics:
             metrics[name] = _of_package(name, path)
@@ -265,7 +260,7 @@ def _of_package(name: str, path: str) -> Metric:
 
 
 def _of_file(name: str) -> Metric:
-    module = importlib.import_module(f"{__package__}.{name}")
+    module = importlib.import_module(parts.module("metrics", name) or name)
     classes = []
     for value in vars(module).values():
         is_defined_here = isinstance(value, type) and value.__module__ == module.__name__

@@ -7,6 +7,7 @@ import inspect
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from pe_lab import parts
 from pe_lab.runs import allowed_plugins, plugins
 from pe_lab.runs.errors import UserError
 
@@ -15,17 +16,14 @@ def source_digest(family: str, name: str) -> str | None:
     """Return a hash of the source of a plugin's class; None if no file of it is found here.
 
     The source is the file of the class. For a plugin of pe_lab, which is not imported, the private
-    files of its family that the file imports (`_arithmetic.py`) are part of it.
+    files of its family that the file imports (`_arithmetic.py`) are part of it. A plugin of a part
+    imports those of the core, too.
     """
     try:
-        if ":" not in name:
-            folder = Path(__file__).parents[1] / family.replace(".", "/")
-            files = _with_private_files(folder / f"{name}.py")
-        else:
-            file = file_of_class(family, name)
-            if file is None:
-                return None
-            files = [file]
+        file = file_of_class(family, name) if ":" in name else parts.file(family, name)
+        if file is None:
+            return None
+        files = [file] if ":" in name else _with_private_files(family, file)
         content = b"".join(file.read_bytes() for file in files)
     except (UserError, OSError, SyntaxError, ValueError):  # a record of its failure needs no digest
         return None
@@ -66,14 +64,14 @@ def _class_names(source: str) -> set[str]:
     return {node.name for node in nodes if isinstance(node, ast.ClassDef)}
 
 
-def _with_private_files(file: Path) -> list[Path]:
-    """Return a file and the private files of its folder that it imports, each once."""
+def _with_private_files(family: str, file: Path) -> list[Path]:
+    """Return a file and the private files of its family that it imports, each once."""
     files = [file]
     for source in files:  # grows while it is read: private files import others
         names = _imported_names(source.read_text(encoding="utf-8"))
         for private in sorted(name for name in names if name.startswith("_")):
-            path = file.with_name(f"{private}.py")
-            if path.exists() and path not in files:
+            path = parts.file(family, private)
+            if path is not None and path not in files:
                 files.append(path)
     return files
 

@@ -3,14 +3,12 @@
     plugins.resolve("encodings", dict(name="rope", base=5e5))   # a Plugin with all defaults
     plugins.build("encodings", plugin, width=64, num_heads=4, ...)
 
-A name is a file of the family's folder (pe_lab/encodings/rope.py), a user's class as
-"package.module:Class", or an entry point of an installed package (entry_points.py).
+A name is a file of the family's folder (pe_lab/encodings/rope.py) or of a part (parts.py), a user's
+class as "package.module:Class", or an entry point of an installed package (entry_points.py).
 """
 
 import importlib
-import importlib.util
 import inspect
-import pkgutil
 import re
 import types
 import typing
@@ -18,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pe_lab import parts
 from pe_lab.choices import parameters
 from pe_lab.runs import allowed_plugins, entry_points, jax_settings
 from pe_lab.runs.declarations import check_keys
@@ -37,22 +36,15 @@ _NOT_PLUGINS = ("attributes", "base", "batch", "chance_levels", "layouts", "ops"
 
 
 def names(family: str) -> list[str]:
-    """Return the names that a config may use: the files of the family's folder."""
-    spec = importlib.util.find_spec(f"pe_lab.{family}")
-    folders = spec.submodule_search_locations if spec else None
-    modules = pkgutil.iter_modules(list(folders or ()))
-    return sorted(module.name for module in modules if _is_plugin_name(module.name))
+    """Return the names that a config may use: the files of the family's folders."""
+    return [name for name in parts.names(family) if name not in _NOT_PLUGINS]
 
 
-def _is_plugin_name(name: str) -> bool:
-    return name not in _NOT_PLUGINS and not name.startswith("_")
-
-
-def _has_file(family: str, name: str) -> bool:
-    """Whether `name` is one of `names(family)`, without listing the folder."""
-    if not name.isidentifier() or not _is_plugin_name(name):
-        return False
-    return importlib.util.find_spec(f"pe_lab.{family}.{name}") is not None
+def _module(family: str, name: str) -> str | None:
+    """Return the module of one of `names(family)`, without listing the folders."""
+    if not name.isidentifier() or name in _NOT_PLUGINS or name.startswith("_"):
+        return None
+    return parts.module(family, name)
 
 
 def _folder(family: str) -> str:
@@ -65,7 +57,7 @@ def _without_entry_point(family: str, name: str) -> str:
     Raises:
       UserError: the family has no such name.
     """
-    if ":" in name or _has_file(family, name):
+    if ":" in name or _module(family, name):
         return name
     installed = entry_points.installed(family)
     if name not in installed:
@@ -83,12 +75,13 @@ def find(family: str, name: str) -> type:
     name = _without_entry_point(family, name)
     if ":" in name:
         return _find_user_class(family, name)
-    module = _import(f"pe_lab.{family}.{name}")
+    path = _module(family, name) or name  # `_without_entry_point` has checked that it exists
+    module = _import(path)
     public_classes = _public_classes(module).values()
     classes = [cls for cls in public_classes if _belongs(family, cls)]
     if len(classes) != 1:
         raise UserError(
-            f"{_folder(family)}/{name}.py must define one public class of its family, it defines "
+            f"{path.replace('.', '/')}.py must define one public class of its family, it defines "
             f"{len(classes)}."
         )
     return classes[0]

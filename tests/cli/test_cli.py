@@ -275,7 +275,7 @@ def test_the_doctor_computes_and_names_the_devices(capsys):
 def test_the_doctor_names_the_installation_of_what_is_missing_and_fails_without_jax(
     capsys, monkeypatch
 ):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "wandb" or None)
+    monkeypatch.setattr("pe_lab.cli.doctor.find_spec", lambda name: name == "wandb" or None)
     monkeypatch.setitem(sys.modules, "jax", None)
     assert cli.run(["doctor"]) == 1
     text = capsys.readouterr().out

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pe_lab import parts
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.runs import plugin_sources, plugins
 from pe_lab.runs.errors import UserError
@@ -169,7 +170,7 @@ def test_a_digest_covers_the_private_files_that_a_plugin_imports(
 ):
     package = tmp_path / "pe_lab"
     shutil.copytree(Path(plugins.__file__).parents[1], package)
-    monkeypatch.setattr(plugin_sources, "__file__", str(package / "runs" / "plugin_sources.py"))
+    monkeypatch.setattr(parts, "_ROOT", package)
     before = [plugin_sources.source_digest(family, plugin) for plugin in (name, other)]
     with open(package / family / f"{private}.py", "a", encoding="utf-8") as file:
         file.write("# changed\n")

@@ -8,9 +8,8 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import pe_lab
+from pe_lab import parts
 from pe_lab.runs import labels
 from pe_lab.runs.errors import UserError
 
@@ -179,8 +178,8 @@ def _class_name(name: str) -> str | None:
     """Return the name of a plugin's class, read from its file without importing it."""
     for family in _FAMILIES:
         # Importing the class would import JAX.
-        file = Path(pe_lab.__path__[0]) / family / f"{name}.py"
-        if not file.is_file():
+        file = parts.file(family, name) if name.isidentifier() else None
+        if file is None:
             continue
         source = file.read_text(encoding="utf-8")
         classes = re.findall(r"^class (\w+)", source, re.MULTILINE)

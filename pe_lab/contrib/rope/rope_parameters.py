@@ -18,9 +18,9 @@ softmax, which its attention computes from `mscale_all_dim`, is not in the encod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pe_lab.published_models import config_keys, rope_types
-from pe_lab.published_models.config_keys import BASES, FRACTIONS, PARAMETERS, TEMPERATURE
-from pe_lab.published_models.families import FAMILIES, FULL, SLIDING, Family, layer_labels
+from pe_lab.contrib.rope import config_keys, rope_types
+from pe_lab.contrib.rope.config_keys import BASES, FRACTIONS, PARAMETERS, TEMPERATURE
+from pe_lab.contrib.rope.families import FAMILIES, FULL, SLIDING, Family, layer_labels
 from pe_lab.runs.errors import UserError, unknown
 
 Spec = dict[str, Any]  # an encoding of a config: dict(name=..., ...)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pe_lab.cli._arguments import argument
-from pe_lab.published_models import rope_parameters
+from pe_lab.contrib.rope import rope_parameters
 from pe_lab.runs.errors import UserError, one_line
 
 

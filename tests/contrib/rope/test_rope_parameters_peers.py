@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.contrib.rope import rope_parameters
+from pe_lab.contrib.rope.families import FAMILIES
 from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.rope import RoPE
-from pe_lab.published_models import rope_parameters
-from pe_lab.published_models.families import FAMILIES
-from tests.published_models.configs import CONFIGS, arguments_at, head_dim, rope_at, text
+from tests.contrib.rope.configs import CONFIGS, arguments_at, head_dim, rope_at, text
 
 pytestmark = pytest.mark.peers
 LENGTH = 9

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pe_lab.published_models.rope_parameters import read
+from pe_lab.contrib.rope.rope_parameters import read
 from pe_lab.runs.errors import UserError
-from tests.published_models.configs import CONFIGS
+from tests.contrib.rope.configs import CONFIGS
 
 LLAMA = dict(num_hidden_layers=4, hidden_size=64, num_attention_heads=4)
 SMOLLM = LLAMA | dict(model_type="smollm3")

@@ -8,11 +8,11 @@ import json
 import numpy as np
 import pytest
 
-from pe_lab.cli import rope as command
-from pe_lab.published_models.rope_parameters import read, softmax_factor, write
+from pe_lab.contrib.rope.cli import rope as command
+from pe_lab.contrib.rope.rope_parameters import read, softmax_factor, write
 from pe_lab.runs import plugin_specs
 from pe_lab.runs.errors import UserError
-from tests.published_models.configs import CONFIGS, head_dim, rope_at, text
+from tests.contrib.rope.configs import CONFIGS, head_dim, rope_at, text
 
 # From transformers 5.24.0: frequencies of the pairs 1, n // 2 and n - 1, and the attention factor,
 # of the first layer of each kind; None: the layer does not rotate.
