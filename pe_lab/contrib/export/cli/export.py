@@ -48,10 +48,10 @@ def _export(options: Options, to: str, out: Path) -> int:
     if to == "parquet":
         return _to_parquet(options.study, out)
     if to == "safetensors":
-        from pe_lab.inspection.trained import weights  # imports JAX
+        from pe_lab.contrib.export import weights  # imports JAX
 
         return weights.write(options.study, out)
-    from pe_lab.results import writers
+    from pe_lab.contrib.export import writers
 
     more: dict[str, Any] = {"online": True} if options.online else {}
     return writers.export(options.study, to, out, **more)

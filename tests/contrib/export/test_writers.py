@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from pe_lab import cli
-from pe_lab.results import frame, writers
+from pe_lab.contrib.export import writers
+from pe_lab.results import frame
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from tests import record_values

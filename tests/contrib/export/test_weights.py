@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.inspection.trained import weights
+from pe_lab.contrib.export import weights
 from pe_lab.runs.errors import UserError
 from pe_lab.training import trained_runs
 from tests import tiny

@@ -1,0 +1,1 @@
+"""Exports of a study to other tools: curves, measurements and weights."""
