@@ -26,6 +26,7 @@ from pe_lab.results import suite as table_of_suite
 from pe_lab.results.study import Study
 from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.record_schema import JsonObject
 from pe_lab.studies import _suite as suite
 from pe_lab.sweeps import bundles, changed_code
 
@@ -102,8 +103,7 @@ def _check(place: Path, study: Study, options: Options) -> None:
     if not study.is_finished:
         raise UserError(f"{place} has no finished run to publish.")
     runs = study.cases.drop_duplicates("run").to_dict("records")
-    # None is unknown, which is not the same as not dirty.
-    dirty = [r["run_id"] for r in runs if r["provenance"].get("dirty", False) is not False]
+    dirty = [run["run_id"] for run in runs if not _is_committed(run["provenance"])]
     if dirty and not options.allow_dirty:
         raise UserError(
             f"{len(dirty)} run{'s' * (len(dirty) > 1)} in {place}, such as {dirty[0]}, used code "
@@ -115,6 +115,12 @@ def _check(place: Path, study: Study, options: Options) -> None:
             f"{place} lacks the records of {study.missing} runs: sweep again, so that none is "
             f"left out."
         )
+
+
+def _is_committed(provenance: JsonObject) -> bool:
+    """Whether all processes that trained a run had committed code. None is unknown."""
+    processes = [provenance, *provenance.get("resumed", ())]
+    return all(process.get("dirty", False) is False for process in processes)
 
 
 def _check_published(target: Path, study: Study) -> None:

@@ -139,6 +139,8 @@ class Provenance(TypedDict):
       frozen: sha256 of the frozen sets that were read; None: examples were drawn.
       started: the time at which the training started, in UTC. Older and failed records, and
         trainings whose checkpoint is older, do not have it.
+      resumed: the other values of the processes that resumed the training, each with its step and
+        time. Trainings without such a process do not have it.
     """
 
     commit: str | None
@@ -153,6 +155,7 @@ class Provenance(TypedDict):
     corpus: NotRequired[str | None]
     frozen: list[str] | None
     started: NotRequired[str]
+    resumed: NotRequired[list[JsonObject]]
 
 
 class Record(TypedDict):

@@ -133,10 +133,14 @@ class Training:
         self.curves = notes["curve"]
         if "losses" in notes:  # older checkpoints do not have them
             self.losses = curve.MeanLoss(**notes["losses"])
-        self.origin = resume.origin(notes, self.group.run)
+        step = int(np.asarray(state.step)[0])
+        has_ended = step >= _last_step(state)
+        self.origin = resume.origin(
+            notes, self.group.run, step, self.checkpoints, has_ended=has_ended
+        )
         self.cost.train_seconds = notes["train_seconds"]
         self.cost.memory = notes["memory"]
-        self.report({"event": "resumed", "step": int(np.asarray(state.step)[0])})
+        self.report({"event": "resumed", "step": step})
         return state
 
     def _save(self) -> None:
@@ -160,9 +164,7 @@ class Training:
     @property
     def last_step(self) -> int:
         """The step at which every member has stopped. Diverged members are not waited for."""
-        stop_at = np.asarray(self.state.stop_at)
-        is_running = np.asarray(self.state.diverged_at) < 0
-        return int(stop_at[is_running].max(initial=self.step))
+        return _last_step(self.state)
 
     def train(self, should_leave: Callable[[], bool] = lambda: False) -> None:
         """Train chunk by chunk up to the last step.
@@ -276,3 +278,9 @@ class Training:
             parent=None if parent is None else parent.record,
             frozen=None if frozen is None else sorted(frozen.used),
         )
+
+
+def _last_step(state: TrainState) -> int:
+    stop_at = np.asarray(state.stop_at)
+    is_running = np.asarray(state.diverged_at) < 0
+    return int(stop_at[is_running].max(initial=int(np.asarray(state.step)[0])))

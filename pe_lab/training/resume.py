@@ -1,14 +1,28 @@
 """What a resumed training must share with the training that saved the checkpoint."""
 
 from pathlib import Path
+from typing import Literal
 
+from pe_lab.runs import jax_settings
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_settings import plain
-from pe_lab.runs.record_schema import Provenance
+from pe_lab.runs.record_schema import JsonObject, Provenance
 from pe_lab.runs.run import Run
+from pe_lab.training import provenance
 from pe_lab.training.checkpoint import Notes
-from pe_lab.training.provenance import provenance
 from pe_lab.training.setup import Setup
+
+_Key = Literal["commit", "dirty", "python", "versions", "device", "execution", "jax_settings"]
+# Parts of the provenance in which a process may differ from the one that started the training.
+_OF_PROCESS: tuple[_Key, ...] = (
+    "commit",
+    "dirty",
+    "python",
+    "versions",
+    "device",
+    "execution",
+    "jax_settings",
+)
 
 
 def notes_of(setup: Setup) -> Notes:
@@ -41,8 +55,47 @@ def check(notes: Notes, setup: Setup, folder: Path) -> None:
         )
 
 
-def origin(notes: Notes, run: Run) -> Provenance:
-    """Return the provenance of the start of a training that is resumed."""
-    # Older checkpoints do not have it. Their records name the process that ended the training.
-    started: Provenance = notes.get("origin") or provenance(run)
-    return started
+def origin(notes: Notes, run: Run, step: int, folder: Path, *, has_ended: bool) -> Provenance:
+    """Return the provenance of a training that is resumed from a checkpoint in `folder`.
+
+    It is that of the start. `resumed` has what differs now: the commit, the packages, the device.
+
+    Args:
+      has_ended: all steps are trained, and the evaluation is left, whose rows name other code.
+
+    Raises:
+      UserError: the code of a plugin or a setting of JAX differs.
+    """
+    now = provenance.of_start(run)
+    start: Provenance | None = notes.get("origin")
+    if start is None:  # an older checkpoint: its record names the process that ended the training
+        return provenance.provenance(run)
+    sources = {**start["sources"], **now["sources"]}
+    changed = [name for name in sources if start["sources"].get(name) != now["sources"].get(name)]
+    if changed and not has_ended:
+        raise UserError(
+            f"The code of {' and '.join(changed)} has changed since the training in {folder} "
+            f"began: restore it, or remove this folder to train from the beginning."
+        )
+    settings = jax_settings.differing(start.get("jax_settings", {}), now["jax_settings"])
+    for name, value in settings.items():
+        raise UserError(
+            f"The training in {folder} began with {name}={value!r}, and this process has "
+            f"{now['jax_settings'][name]!r}: remove this folder to train from the beginning."
+        )
+    return _continued(start, now, step)
+
+
+def _continued(start: Provenance, now: Provenance, step: int) -> Provenance:
+    """Return the provenance of a start with what differs now from the process before."""
+    resumed = list(start.get("resumed", []))
+    before: JsonObject = start
+    for earlier in resumed:
+        before = {**before, **earlier}
+    changes: JsonObject = {
+        key: now[key] for key in _OF_PROCESS if before.get(key) != plain(now[key])
+    }
+    if not changes:
+        return start
+    resumed.append({"step": step, "started": now["started"], **changes})
+    return {**start, "resumed": resumed}
