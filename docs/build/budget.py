@@ -19,6 +19,7 @@ from pe_lab.results import (
     equivalence,
     formats,
     frame,
+    metrics,
     run_scores,
     setting_tables,
     statistics,
@@ -44,6 +45,7 @@ LONGEST, USUAL = f"{config.BUDGETS[-1]} steps", f"{config.BUDGETS[1]} steps"
 STEPS = [str(steps) for steps in config.BUDGETS]
 PICTURE = "budgets.png"
 AT_TWICE = run_scores.at(2)
+LIMITS = metrics.range_of_difference("exact_match")
 # Rules of choice that the page shows; no contrast of them was declared.
 RULES = ("lowest mean loss", "highest exact match at 1.25×", "random solved setting")
 # Of the rules that the config declares.
@@ -153,7 +155,7 @@ def verdict(differences: list[float]) -> str:
 
     The interval is Student's, as for contrasts with five to nine pairs. Contrasts have none below.
     """
-    interval = statistics.t_interval(differences)
+    interval = statistics.t_interval(differences, LIMITS)
     if interval is None or len(differences) < FEWEST_SEEDS:
         return "undecided"
     if interval.low > 0:
@@ -267,7 +269,7 @@ def _change(differences: list[float]) -> str:
 
 
 def _mean_change(differences: list[float]) -> str:
-    interval = statistics.t_interval(differences)
+    interval = statistics.t_interval(differences, LIMITS)
     return formats.difference(statistics.mean(differences), interval)
 
 

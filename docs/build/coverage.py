@@ -130,11 +130,13 @@ def measured(record: Mapping[str, Any]) -> dict[str, dict[int, float]]:
     fewest_seeds = {
         "order statistics": statistics.EXACT_FROM,
         "t": statistics.EXACT_FROM,
+        "percentile": min(SEEDS),
         "BCa": statistics.BOOTSTRAP_FROM,
     }
     for kind, fewest in fewest_seeds.items():
         quoted[kind] = {}
-        for count, share in record["centers"][kind]["two groups"].items():
+        name = "percentile bootstrap" if kind == "percentile" else kind
+        for count, share in record["centers"][name]["two groups"].items():
             if share is not None and int(count) >= fewest:
                 quoted[kind][int(count)] = round(share, 2)
     return quoted

@@ -101,7 +101,7 @@ def _means(
     by_seed = reproduction.mean_by_seed(study, pairs, metric)
     means = [statistics.mean(side) for side in zip(*by_seed, strict=True)] or [None, None]
     differences = [a - b for a, b in by_seed]
-    interval = compare.of_differences(differences)
+    interval = compare.of_differences(differences, metric.name)
     difference = formats.difference(statistics.mean(differences), interval)
     return [str(len(pairs)), str(len(by_seed)), *map(formats.number, means), difference]
 

@@ -39,7 +39,7 @@ _HEADERS = {
     "solved": "solved",
     "runs": "extrapolate",
     "best": "at its best rate",
-    "validation": "mean of solved rates",
+    "validation": "at the rate of the lowest mean loss",
     "area": "area",
 }
 
@@ -163,8 +163,7 @@ def _task_cell(form: str, found: Grid, name: str) -> str:
 
 def chosen_rate(runs: pd.DataFrame, name: str) -> str:
     """The rate with the lowest mean validation loss."""
-    losses = runs[runs["name"] == name].groupby(RATE, sort=False)[run_scores.LOSS].mean()
-    return str(losses.idxmin())
+    return str(run_scores.chosen(runs[runs["name"] == name], RATE))
 
 
 def _on_all_tasks(root: Path, *names: str) -> str:

@@ -13,6 +13,7 @@ _RATIOS = np.exp(_LOG_GRID)
 
 class Auc(RunMetric):
     label = "area, 1× to 2×"
+    range = (0.0, 1.0)
     tested_to = AREA_TO
 
     def of_run(self, run: MeasuredRun, offset: int) -> float | None:

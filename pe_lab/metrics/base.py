@@ -13,6 +13,7 @@ imports JAX inside the method.
 
 import functools
 import importlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -157,6 +158,7 @@ class Metric(ABC):
       at_extrapolation: it is read at the point of extrapolation, unless a point is stated.
       of_training: it depends on the training only.
       style: share, number, small, whole or power (formats of numbers), limit, first_step, or count.
+      range: the smallest and the largest possible value; intervals end there.
       show: the only summary over runs that it has; "" for the one that a table asks for.
     """
 
@@ -169,6 +171,7 @@ class Metric(ABC):
     at_extrapolation: bool = False
     of_training: bool = False
     style: str = "share"
+    range: tuple[float, float] = (-math.inf, math.inf)
     show: str = ""
 
     def __init__(self, name: str):

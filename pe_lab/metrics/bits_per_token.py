@@ -7,6 +7,7 @@ from pe_lab.metrics.base import LengthMetric, MeasuredRun
 
 class BitsPerToken(LengthMetric):
     label = "bits per token"
+    range = (0.0, math.inf)
     caption = (
         "Per byte, if tokens are bytes. With windows that do not overlap, every position counts. "
         "The second half of each window is the result of a window that slides by half its length. "

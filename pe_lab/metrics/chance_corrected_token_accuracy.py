@@ -4,11 +4,14 @@ It is 0 at the chance level and negative below it. There is no value if the chan
 with an evaluation override of the task, whose chance levels are not measured.
 """
 
+import math
+
 from pe_lab.metrics.base import LengthMetric, MeasuredRun
 
 
 class ChanceCorrectedTokenAccuracy(LengthMetric):
     label = "token accuracy over the chance level"
+    range = (-math.inf, 1.0)
     caption = (
         "(accuracy − chance) / (1 − chance), where the chance level is reached by the most "
         "frequent symbol of each position at that length, without seeing the prompt."

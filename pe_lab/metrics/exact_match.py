@@ -8,6 +8,7 @@ from pe_lab.metrics.base import MeasuredMetric, Predictions, Sums
 
 class ExactMatch(MeasuredMetric):
     label = "exact match"
+    range = (0.0, 1.0)
 
     def sums(self, predictions: Predictions) -> Sums:
         return predictions.share_right(predictions.target)

@@ -11,6 +11,7 @@ METRIC = "exact_match_by_attribute"
 
 class ExactMatchByAttribute(MeasuredMetric):
     label = "exact match by attribute"
+    range = (0.0, 1.0)
     is_list = True
     by_attribute = True
 

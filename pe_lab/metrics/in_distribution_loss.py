@@ -7,6 +7,7 @@ from pe_lab.metrics.base import MeasuredRun, RunMetric
 
 class InDistributionLoss(RunMetric):
     label = "validation loss"
+    range = (0.0, math.inf)
     lower_is_better = True
     by_offset = False
     style = "small"

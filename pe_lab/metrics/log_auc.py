@@ -9,6 +9,7 @@ from pe_lab.metrics.base import MeasuredRun, RunMetric
 
 class LogAuc(RunMetric):
     label = "log area, 1× to 2×"
+    range = (0.0, 1.0)
     tested_to = AREA_TO
 
     def of_run(self, run: MeasuredRun, offset: int) -> float | None:

@@ -1,10 +1,13 @@
 """Exact match at twice the training length, relative to the training length."""
 
+import math
+
 from pe_lab.metrics.base import MeasuredRun, RunMetric
 
 
 class Retention(RunMetric):
     label = "kept at 2×"
+    range = (0.0, math.inf)
     tested_to = 2.0
 
     def of_run(self, run: MeasuredRun, offset: int) -> float | None:

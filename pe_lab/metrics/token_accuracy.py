@@ -5,6 +5,7 @@ from pe_lab.metrics.base import MeasuredMetric, Predictions, Sums
 
 class TokenAccuracy(MeasuredMetric):
     label = "token accuracy"
+    range = (0.0, 1.0)
 
     def sums(self, predictions: Predictions) -> Sums:
         is_scored = predictions.answer & predictions.counted[:, None]

@@ -3,7 +3,13 @@
 Runs of one seed at several learning rates have the same initial weights and the same data, so they
 tell less than as many independent runs. The interval is Wilson's with an effective number of runs:
 the number of runs divided by the design effect, which is the variance of the share between seeds
-relative to the variance of independent runs (Kish 1965, "Survey Sampling", section 8.2).
+relative to the variance of independent runs (Kish 1965, "Survey Sampling", section 8.2; with an
+interval of a share: Korn and Graubard 1998, Survey Methodology 24, 193–201).
+
+A few seeds say little about the design effect: three seeds with equal outcomes are no evidence that
+a seed does not matter. So the estimate is a mean over degrees of freedom, Pearson's dispersion for
+those between seeds, and one more in which all runs of a seed end alike. Without it, one failure
+could make the interval shorter. With it, no end falls when a run succeeds that failed.
 """
 
 import numpy as np
@@ -26,7 +32,7 @@ def interval(successes: ArrayLike, runs: ArrayLike) -> Interval | None:
     k, n = k[n > 0], n[n > 0]
     if not len(n):
         return None
-    p = k.sum() / n.sum()
+    p = float(k.sum() / n.sum())
     effective = _effective_runs(k, n, p)
     return statistics.wilson(p * effective, effective)
 
@@ -34,8 +40,10 @@ def interval(successes: ArrayLike, runs: ArrayLike) -> Interval | None:
 def _effective_runs(k: Float[np.ndarray, "s"], n: Float[np.ndarray, "s"], p: float) -> float:
     """Return the effective number of runs, from the number of seeds to the number of runs."""
     total, num_seeds = n.sum(), len(n)
-    if p in (0, 1) or num_seeds == 1:
-        return float(num_seeds)  # equal outcomes say nothing about the design effect
-    between = num_seeds / (num_seeds - 1) * ((k - p * n) ** 2).sum() / total**2
-    design_effect = between / (p * (1 - p) / total)
-    return float(np.clip(total / design_effect, num_seeds, total)) if between else float(total)
+    # Equal outcomes count as independent runs, which is the limit of a single other outcome.
+    dispersion = num_seeds - 1.0
+    if 0 < p < 1:
+        dispersion = ((k - p * n) ** 2 / n).sum() / (p * (1 - p))
+    same_end = (n**2).sum() / total  # design effect if all runs of a seed end alike
+    design_effect = (same_end + dispersion) / num_seeds
+    return float(np.clip(total / design_effect, num_seeds, total))

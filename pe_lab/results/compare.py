@@ -210,7 +210,7 @@ def compare(
     return dataclasses.replace(
         comparison,
         count_p=count_p,
-        interval=of_differences(comparison.differences),
+        interval=of_differences(comparison.differences, metric.name),
         p=significance.sign_flip(comparison.differences),
     )
 
@@ -223,13 +223,22 @@ def by_seed(study: Study, name: str, metric: MetricSpec) -> dict[tuple[int, int]
     return dict(zip(seeds, known["value"].tolist(), strict=True))
 
 
-def of_differences(differences: Sequence[float]) -> Interval | None:
-    """Return an interval of a mean of pairs: BCa from ten, Student's from five, none below."""
-    if len(differences) < statistics.EXACT_FROM:
+def of_differences(differences: Sequence[float], metric: str) -> Interval | None:
+    """Return an interval of a mean difference of a metric, within its possible range."""
+    return of_mean(differences, metrics.range_of_difference(metric))
+
+
+def of_mean(values: Sequence[float], limits: tuple[float, float]) -> Interval | None:
+    """Return an interval of a mean: BCa from ten values, Student's from five, none below.
+
+    Args:
+      limits: the smallest and the largest possible mean.
+    """
+    if len(values) < statistics.EXACT_FROM:
         return None
-    if len(differences) < statistics.BOOTSTRAP_FROM:
-        return statistics.t_interval(differences)
-    return statistics.bootstrap([differences], lambda values: values.mean(axis=-1))
+    if len(values) < statistics.BOOTSTRAP_FROM:
+        return statistics.t_interval(values, limits)
+    return statistics.bootstrap([values], lambda resampled: resampled.mean(axis=-1))
 
 
 def extrapolation_counts(

@@ -14,3 +14,9 @@ BY_NAME: dict[str, Metric] = {
     for name, metric in base.by_name().items()
     if not (isinstance(metric, MeasuredMetric) and metric.is_list)
 }
+
+
+def range_of_difference(name: str) -> tuple[float, float]:
+    """Return the smallest and the largest possible difference of two values of a metric."""
+    low, high = BY_NAME[name].range
+    return low - high, high - low

@@ -202,7 +202,7 @@ def _outcome(
     differences = [a - b for a, b in values]
     difference = statistics.mean(differences)
     # Variants that are not compared have no interval.
-    interval = None if reason else compare.of_differences(differences)
+    interval = None if reason else compare.of_differences(differences, metric.name)
     result: Verdict = "undecided"
     if difference is not None and interval is not None:
         result = verdict(
@@ -219,7 +219,7 @@ def _outcome(
 def _of_figure(study: Study, claim: Claim) -> Outcome:
     metric = metric_of(study, claim)
     values = list(compare.by_seed(study, claim.a, metric).values())
-    interval = compare.of_differences(values)
+    interval = compare.of_mean(values, metrics.BY_NAME[metric.name].range)
     is_solved = _has_enough_solved(study, (claim.a,), metric.point)
     result: Verdict = "undecided"
     reason = "a number is compared at the authors' size alone"

@@ -16,6 +16,8 @@ from pe_lab.results import clustered, setting_rules
 from pe_lab.results.setting_rules import Runs
 
 LOSS, IN_DISTRIBUTION, AREA = "validation loss", "validation exact match", "area"
+# The rule of "the setting that validation chose" in all tables, as in selection.choose.
+CHOICE = setting_rules.lowest(LOSS, name="lowest mean loss")
 MULTIPLES = (1, 1.125, 1.25, 1.5, 2, 3, 4)  # of the training length
 
 
@@ -86,30 +88,41 @@ def compare(
       One row for each variant, with the columns `rows`, and
       extrapolates, solved: numbers of runs; reliably: their ratio; NaN if no run is solved.
       best: the score at the best setting, which the score chose on the other half of the seeds.
-      validation: the score at the setting of the lowest validation loss; settings at which every
-        seed solves the task are equally good. (`selection.choose` has no such ties.)
+      validation: the mean score at the setting of the lowest mean validation loss (CHOICE), over
+        all seeds, which also choose it.
       area: the area at the setting that is best for it; missing if `runs` has no area.
       …_low, …_high: 95 % intervals.
     """
     score = at(multiple)
-    # The rule that chooses a setting, and the number that it is scored by.
+    # The rule that chooses a setting, the number that it is scored by, and if by halves of seeds.
     rules = {
-        "best": (setting_rules.highest(score), score),
-        "validation": (setting_rules.solved_then(setting_rules.lowest(LOSS)), score),
+        "best": (setting_rules.highest(score), score, True),
+        "validation": (CHOICE, score, False),
     }
     columns = ["solved", LOSS, score]
     if AREA in runs:
-        rules["area"] = (setting_rules.highest(AREA), AREA)
+        rules["area"] = (setting_rules.highest(AREA), AREA, True)
         columns.append(AREA)
     grid = Runs.of(runs, rows=rows, setting=setting, columns=columns)
     table = grid.variants.to_frame(index=False)
     reliable = [_reliable(grid, index, score, threshold) for index in range(len(table))]
     table = table.join(pd.DataFrame(reliable))
-    for name, (rule, number) in rules.items():
-        table[name] = setting_rules.scores(grid, rule, number)
-        low, high = setting_rules.interval(grid, rule, number)
+    for name, (rule, number, halves) in rules.items():
+        table[name] = setting_rules.scores(grid, rule, number, halves=halves)
+        low, high = setting_rules.interval(grid, rule, number, halves=halves)
         table[f"{name}_low"], table[f"{name}_high"] = low, high
     return table
+
+
+def chosen(runs: pd.DataFrame, setting: str) -> object:
+    """Return the setting of one variant that CHOICE chooses; of equal ones the first.
+
+    Args:
+      runs: of the variant, result of `of`.
+    """
+    grid = Runs.of(runs.assign(name=""), rows=["name"], setting=setting, columns=[LOSS])
+    shares = CHOICE.choose(grid, setting_rules.each_once(grid))
+    return grid.settings[int(shares[0, :, 0].argmax())]
 
 
 def _reliable(grid: Runs, variant: int, score: str, threshold: float) -> dict[str, int | float]:

@@ -6,9 +6,10 @@
     scores(runs, lowest("validation loss"), "2x")
 
 A rule sees one half of the seeds, and its choice is scored on the other half, for every division
-of the seeds into halves (cross-fitting). Scoring a choice on the runs that it was made from would
-be biased upwards. Intervals are percentile bootstrap intervals over the seeds. A seed is drawn for
-all variants and settings at once, because these share its data.
+of the seeds into halves (cross-fitting). Scoring a choice on the scores that it was made from would
+be biased upwards. A rule that reads no test score can see all seeds (`halves=False`), as a user
+does who chooses by validation. Intervals are percentile bootstrap intervals over the seeds. A seed
+is drawn for all variants and settings at once, because these share its data.
 
 The draws of a bootstrap are the last axis of the arrays, so that the means over the seeds of all
 draws are one matrix product.
@@ -172,13 +173,16 @@ def solved_then(rule: SettingRule) -> SettingRule:
     return SettingRule(f"{rule.name}, ties if solved", ("solved", *rule.reads), choose)
 
 
-def scores(runs: Runs, rule: SettingRule, score: str) -> Float[np.ndarray, "v"]:
-    """Return the cross-fitted score of a rule for each variant.
+def scores(
+    runs: Runs, rule: SettingRule, score: str, *, halves: bool = True
+) -> Float[np.ndarray, "v"]:
+    """Return the score of a rule for each variant.
 
     Args:
       score: the number that counts, such as "2x".
+      halves: cross-fitted; False: all seeds choose and count.
     """
-    return scores_of_draws(runs, rule, score, each_once(runs))[:, 0]
+    return scores_of_draws(runs, rule, score, each_once(runs), halves=halves)[:, 0]
 
 
 def each_once(runs: Runs) -> Weights:
@@ -187,9 +191,9 @@ def each_once(runs: Runs) -> Weights:
 
 
 def scores_of_draws(
-    runs: Runs, rule: SettingRule, score: str, draws: Weights
+    runs: Runs, rule: SettingRule, score: str, draws: Weights, *, halves: bool = True
 ) -> Float[np.ndarray, "v d"]:
-    """Return the cross-fitted score of a rule for each variant in each draw of the seeds.
+    """Return the score of a rule for each variant in each draw of the seeds, as `scores` does.
 
     Raises:
       ValueError: there is only one seed, so that no other seed can score the choice.
@@ -198,6 +202,8 @@ def scores_of_draws(
         raise ValueError("A choice of a setting needs two seeds: one chooses, the other scores.")
     # Rules see NaN and avoid diverged runs; as a score, such a run counts as 0.
     values = np.nan_to_num(runs.numbers[score], nan=0.0)
+    if not halves:
+        return (rule.choose(runs, draws) * _mean(values, draws)).sum(axis=1)
     total = np.zeros((len(values), draws.shape[1]))
     num_halves = np.zeros(draws.shape[1])
     # With an even number of seeds, each half of a division is the first one once, so both choose.
@@ -213,12 +219,12 @@ def scores_of_draws(
 
 
 def interval(
-    runs: Runs, rule: SettingRule, score: str
+    runs: Runs, rule: SettingRule, score: str, *, halves: bool = True
 ) -> tuple[Float[np.ndarray, "v"], Float[np.ndarray, "v"]]:
     """Return the ends of the interval of a rule's score for each variant."""
 
     def of(draws: Weights) -> Float[np.ndarray, "v d"]:
-        return scores_of_draws(runs, rule, score, draws)
+        return scores_of_draws(runs, rule, score, draws, halves=halves)
 
     return bootstrap(of, len(runs.seeds))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pe_lab.results import rule_comparison, run_scores, setting_rules, variance
+from pe_lab.results import notes, rule_comparison, run_scores, setting_rules, variance
 from pe_lab.results.formats import DASH, Cell, Table, bracket, difference, number
 from pe_lab.results.run_scores import IN_DISTRIBUTION, LOSS
 from pe_lab.results.setting_rules import Runs, SettingRule
@@ -24,7 +24,10 @@ from pe_lab.runs.analysis_spec import AnalysisSpec
 FEWEST_SEEDS = 4  # two halves of two seeds
 FEWEST_SETTINGS = 3
 _COLUMNS = ("reliably", "best", "validation", "area")
-INTERVALS_NOTE = "Intervals of these columns draw seeds anew, for all settings at once."
+_RELIABLY_NOTE = (
+    "*reliably*: Wilson intervals of an effective number of runs, because runs of one seed may end "
+    "alike."
+)
 
 
 def full_grid(study: Study, fewest_seeds: int = FEWEST_SEEDS) -> pd.DataFrame:
@@ -114,12 +117,19 @@ def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
         f"lengths at any {label}, those that extrapolate, with an exact match of at least "
         f"{threshold:g} at {multiple:g}×; *reliably* is their share. *best*: exact match at "
         f"{multiple:g}× at the best {label}, which half of the seeds chooses and the other half "
-        "scores. *validation*: the same at the one with the lowest validation loss, where all that "
-        "every seed solves are equally good. *area*: mean exact match over the logarithm of the "
+        f"scores. *validation*: its mean at the {label} with the lowest mean validation loss. "
+        "*area*: mean exact match over the logarithm of the "
         f"length from 1× to {longest[:-1]}×, at the best {label} for it."
     )
-    header, notes = ("variant", "runs", *_COLUMNS), (INTERVALS_NOTE,)
-    return Table(f"At most, best and chosen {label}", caption, header, tuple(rows), notes)
+    header = ("variant", "runs", *_COLUMNS)
+    remarks = (_RELIABLY_NOTE, f"Other intervals{intervals_note(runs)}")
+    return Table(f"At most, best and chosen {label}", caption, header, tuple(rows), remarks)
+
+
+def intervals_note(runs: pd.DataFrame) -> str:
+    """Return the end of the note about bootstrap intervals of `by_variant`, with its coverage."""
+    covers = notes.covers("percentile", runs["seed"].nunique())
+    return f" are percentile bootstraps, which draw seeds anew for all settings at once{covers}."
 
 
 def counts(row: Mapping[str, Any]) -> Cell:
@@ -146,10 +156,9 @@ def rules(runs: pd.DataFrame, setting: str) -> list[SettingRule]:
 
     The last ones are no choices: every variant has the same setting.
     """
-    lowest_loss = setting_rules.lowest(LOSS, name="lowest mean loss")
     chosen_by_score = [
-        lowest_loss,
-        setting_rules.solved_then(lowest_loss),
+        run_scores.CHOICE,
+        setting_rules.solved_then(run_scores.CHOICE),
         setting_rules.lowest(LOSS, logarithm=True, name="lowest mean log loss"),
         setting_rules.highest(IN_DISTRIBUTION, name="highest exact match in validation"),
     ]

@@ -34,11 +34,13 @@ _SEEDS = (5, 6, 7, 8, 9, 10, 12, 15, 20, 30)
 _WILSON = (0.96, 0.96, 0.96, 0.96, 0.95, 0.96, 0.96, 0.95, 0.95, 0.95)
 _ORDER = (0.94, 0.97, 0.98, 0.99, 0.97, 0.98, 0.96, 0.97, 0.95, 0.95)
 _T = (0.92, 0.94, 0.94, 0.94, 0.92, 0.93, 0.95, 0.95, 0.94, 0.94)
+_PERCENTILE = (0.88, 0.91, 0.89, 0.88, 0.90, 0.91, 0.93, 0.93, 0.93, 0.93)
 _BCA = (0.92, 0.95, 0.92, 0.93, 0.92)
 MEASURED: dict[str, dict[int, float]] = {
     "wilson": {3: 0.96, **dict(zip(_SEEDS, _WILSON, strict=True))},
     "order statistics": dict(zip(_SEEDS, _ORDER, strict=True)),
     "t": dict(zip(_SEEDS, _T, strict=True)),
+    "percentile": {3: 0.71, **dict(zip(_SEEDS, _PERCENTILE, strict=True))},
     "BCa": dict(zip(_SEEDS[5:], _BCA, strict=True)),
 }
 
@@ -163,8 +165,14 @@ def _num_outside(count: int) -> int:
     return 0 if math.isnan(lowest) else int(lowest)
 
 
-def t_interval(values: Sequence[Number]) -> Interval | None:
-    """Return Student's interval of the mean; None below two values."""
+def t_interval(
+    values: Sequence[Number], limits: tuple[float, float] = (-math.inf, math.inf)
+) -> Interval | None:
+    """Return Student's interval of the mean; None below two values.
+
+    Args:
+      limits: the smallest and the largest possible mean, where the interval ends.
+    """
     from scipy import stats
 
     if len(values) < 2:
@@ -174,7 +182,8 @@ def t_interval(values: Sequence[Number]) -> Interval | None:
     quantile = stats.t.ppf((1 + CONFIDENCE) / 2, degrees)
     half = quantile * stats.sem(values)
     mean_value = np.mean(values)
-    return Interval(float(mean_value - half), float(mean_value + half), "t")
+    low, high = np.clip([mean_value - half, mean_value + half], *limits)
+    return Interval(float(low), float(high), "t")
 
 
 def bootstrap(

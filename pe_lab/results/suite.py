@@ -235,7 +235,7 @@ def tables(runs: pd.DataFrame, spec: AnalysisSpec, tasks: Sequence[str]) -> list
         for name in times.index:
             numbers = [by_task.get(task, {}).get(name) for task in tasks]
             rows.append([Cell(name), *(_cell(row, column) for row in numbers)])
-        remarks = [setting_tables.INTERVALS_NOTE, notes.NOT_SOLVED]
+        remarks = [f"Intervals{setting_tables.intervals_note(runs)}", notes.NOT_SOLVED]
         if column == "runs":
             header.append(STEP_TIME)
             rows = [[*row, _step_time(time)] for row, time in zip(rows, times, strict=True)]
@@ -270,8 +270,8 @@ def _captions(spec: AnalysisSpec) -> dict[str, tuple[str, str]]:
         ),
         "validation": (
             "At the learning rate that validation chooses",
-            f"Exact match at {place}, at the learning rate with the lowest validation loss, where "
-            "all that every seed solves are equally good.",
+            f"Mean exact match at {place}, at the learning rate with the lowest mean validation "
+            "loss.",
         ),
         "area": (
             "Area",

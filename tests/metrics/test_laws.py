@@ -1,6 +1,7 @@
 """Every metric declares what readers need, and every compiled part adds up over examples."""
 
 import dataclasses
+import math
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from pe_lab.results import metrics
 from tests.metrics.predictions import predictions
 
 BY_NAME = base.by_name()
+CORRECTED = "chance_corrected_token_accuracy"
 MEASURED = [metric for metric in BY_NAME.values() if isinstance(metric, MeasuredMetric)]
 STYLES = ("share", "number", "small", "whole", "power", "limit", "first_step", "count")
 
@@ -54,6 +56,17 @@ def test_a_metric_declares_its_label_and_a_known_style(name):
     assert metric.style in STYLES
     assert isinstance(metric, LengthMetric | RunMetric)
     assert type(metric).__doc__ or sys.modules[type(metric).__module__].__doc__
+
+
+def test_shares_and_likelihoods_declare_their_possible_range():
+    """Intervals end there. The chance level of the corrected accuracy decides its lower end."""
+    assert all(
+        metric.range == (0.0, 1.0)
+        for metric in BY_NAME.values()
+        if metric.style == "share" and metric.name not in ("retention", CORRECTED)
+    )
+    assert BY_NAME[CORRECTED].range == (-math.inf, 1.0)
+    assert BY_NAME["bits_per_token"].range == (0.0, math.inf)
 
 
 @pytest.mark.parametrize("metric", MEASURED, ids=lambda metric: metric.name)

@@ -31,6 +31,13 @@ def test_the_interval_of_a_difference_is_what_that_many_pairs_allow(tmp_path, se
     assert (c.interval and c.interval.kind) == kind
 
 
+def test_the_interval_of_a_difference_stays_in_the_possible_range(tmp_path):
+    runs = {"rope": [1.0] * 5, "alibi": [0.0, 0.0, 0.0, 0.0, 0.1]}
+    (c,) = compare.contrasts(study(tmp_path, runs))
+    assert (c.difference, c.interval.high) == (pytest.approx(0.98), 1.0)
+    assert compare.of_differences([2.0, 2.1, 2.0, 2.0, 2.0], "bits_per_token").high > 2.0
+
+
 def test_pairs_are_runs_of_the_same_seeds_alone(tmp_path):
     rope = [entry("rope", seed, test={8: 0.1 * seed}) for seed in (0, 1, 2)]
     alibi = [entry("alibi", seed, test={8: 0.0}) for seed in (2, 1, 5)]

@@ -2,13 +2,16 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
-from pe_lab.results import frame, setting_tables, tables
+from pe_lab.results import compare, frame, run_scores, selection, setting_tables, tables
 from pe_lab.runs import record_rows
+from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 from tests.results.fake_study import point, record, texts, write_study
 
 RULES = "What rules of choice lose: learning rate"
+RATE = "train.learning_rate"
 RATES = ("0.001", "0.01", "0.1")
 # Exact match at twice the training length by rate, for every seed, and the validation loss.
 AT_TWICE = {"shaw": (0.95, 1.0, 1.0), "alibi": (0.0, 0.2, 0.95), "rope": (0.0, 0.0, 0.0)}
@@ -42,8 +45,8 @@ def test_a_variant_has_its_share_its_best_rate_and_that_of_validation(tmp_path):
     assert [each[1].partition(" ")[0] for each in found.values()] == ["1.00", "0.33", "0.00"]
     assert [each[2].partition(" ")[0] for each in found.values()] == ["1.00", "0.95", "0.00"]
     assert found["shaw"][2] == "1.00 [1.00, 1.00]"
-    # All rates are solved, so that they are equally good, and their mean counts.
-    assert [each[3].partition(" ")[0] for each in found.values()] == ["0.98", "0.38", "0.00"]
+    # At 0.01, which has the lowest loss.
+    assert [each[3].partition(" ")[0] for each in found.values()] == ["1.00", "0.20", "0.00"]
     # Half of the way from 1x to 2x: (1 + 0.95) / 2 of ALiBi.
     assert found["alibi"][4].partition(" ")[0] == "0.97"
     # The lowest loss chooses 0.01, where ALiBi has 0.2; Shaw loses nothing there, and neither RoPE.
@@ -56,6 +59,25 @@ def test_a_variant_has_its_share_its_best_rate_and_that_of_validation(tmp_path):
     # All seeds are equal, so only the variant and the rate count.
     assert texts(shares)["seed"] == ["0.00 [0.00, 0.00]"] * 2
     assert texts(shares)["variant × learning rate × seed"] == ["0.00 [0.00, 0.00]"] * 2
+
+
+def test_the_rate_that_validation_chose_is_the_same_in_all_tables(tmp_path):
+    """A row of the suite is comparable with what pages print of published studies."""
+    generator = np.random.default_rng(0)
+    entries = []
+    for name, rate, seed in itertools.product(("shaw", "rope"), RATES, range(4)):
+        value, loss = generator.random(2)
+        entries.append(entry(name, rate, seed, round(value, 3), loss))
+    found = frame.read(write_study(tmp_path, *entries, analysis={"tuned": [RATE]}))
+    runs = setting_tables.full_grid(found)
+    by_name = setting_tables.by_variant(found.spec, runs).set_index("name")["validation"]
+    chosen = selection.choose(found)
+    for full_name, variant in chosen.variants.iterrows():
+        of_seeds = compare.by_seed(chosen, full_name, MetricSpec("exact_match", MetricPoint(at=2)))
+        name = variant["model.encodings"]
+        assert by_name[name] == pytest.approx(np.mean(list(of_seeds.values())))
+        of_name = runs[runs["name"] == name]
+        assert run_scores.chosen(of_name, RATE) == selection.setting(chosen, full_name)
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,12 @@ def test_students_interval_is_scipys():
     assert (s.t_interval(values).low, s.t_interval(values).high) == pytest.approx((low, high))
 
 
+def test_students_interval_ends_at_the_possible_range():
+    values = [1.0, 1.0, 1.0, 1.0, 0.2]  # without limits up to 1.28
+    assert s.t_interval(values).high > 1.2
+    assert s.t_interval(values, (0.0, 1.0)).high == 1.0
+
+
 def test_the_median_of_an_even_count_is_the_mean_of_the_two_middle_values():
     assert (s.median([3, 1, 2]), s.median([4, 1, 2, 3])) == (2, 2.5)
 

@@ -102,8 +102,8 @@ def test_several_tasks_have_a_table_for_each_number_with_a_column_for_each_task(
     assert best.header == chosen.header == area.header == ("variant", *tasks)
     assert texts(best)["mine"] == ["0.95 [0.95, 0.95]", "–", "0.30 [0.30, 0.30]"]
     assert texts(best)["rope"] == ["0.10 [0.10, 0.10]", "–", "1.00 [1.00, 1.00]"]
-    # All rates are solved, so that they are equally good, and their mean counts.
-    assert texts(chosen)["mine"] == ["0.38 [0.38, 0.38]", "–", "0.30 [0.30, 0.30]"]
+    # The second rate has the lowest loss.
+    assert texts(chosen)["mine"] == ["0.20 [0.20, 0.20]", "–", "0.30 [0.30, 0.30]"]
     # The mean of both ends, 1 at the training length.
     assert texts(area)["mine"] == ["0.97 [0.97, 0.97]", "–", "0.65 [0.65, 0.65]"]
 
@@ -114,7 +114,14 @@ def test_a_single_task_has_one_table_with_all_numbers(tmp_path, published):
     assert table.header[1:] == ("runs", "reliably", "best", "validation", "area")
     found = texts(table)
     assert [each[0] for each in found.values()] == ["9/9", "0/9", "3/9"]
-    assert found["mine"][2:4] == ["0.95 [0.95, 0.95]", "0.38 [0.38, 0.38]"]
+    assert found["mine"][2:4] == ["0.95 [0.95, 0.95]", "0.20 [0.20, 0.20]"]
+
+
+def test_intervals_of_three_seeds_say_how_rarely_they_contain_the_truth(tmp_path, published):
+    (table,) = tables(published, row(tmp_path / "mine", tasks=["copy"]), tasks=["copy"])
+    _, best, *_ = tables(published, row(tmp_path / "two"))
+    for of_bootstrap in (table.notes[1], best.notes[0]):
+        assert "(with 3 seeds they contain the true value in 71 % of simulated" in of_bootstrap
 
 
 def test_a_row_without_a_task_has_a_dash_there(tmp_path, published):

@@ -86,7 +86,7 @@ def _row(study: Study, a: str, other: Study, b: str, metric: MetricSpec) -> tupl
         Cell(str(length), length),
         _median(list(values_a.values()), metric.name),
         _median(list(values_b.values()), metric.name),
-        Cell(difference(mean, compare.of_differences(differences)), mean),
+        Cell(difference(mean, compare.of_differences(differences, metric.name)), mean),
         Cell(str(len(differences)), len(differences)),
         Cell(_caveats(study, a, other, b)),
     )
