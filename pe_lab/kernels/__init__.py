@@ -18,7 +18,10 @@ from pe_lab.kernels.microbatches import Divisible, Shared, ValueAndGrad
 
 @runtime_checkable
 class SoftmaxAttention(Protocol):
-    """Softmax attention over the visible keys; a query that sees no key gets zeros."""
+    """Softmax attention over the visible keys; a query that sees no key gets zeros.
+
+    With `causal`, there are as many keys as queries, and the mask hides every later key.
+    """
 
     def __call__(
         self,
@@ -28,6 +31,7 @@ class SoftmaxAttention(Protocol):
         mask: Bool[Array, "_ _ l s"],
         bias: Float[Array, "_ _ l s"] | None = None,
         scale: float = 1.0,
+        causal: bool = False,
     ) -> Float[Array, "b l h e"]: ...
 
 
@@ -121,14 +125,14 @@ def choose(kernels: Literal["auto", "reference"], platform: str) -> Kernels:
 
 
 def _cpu() -> Kernels:
-    from pe_lab.kernels import attention_cpu, encodings, microbatches, products
+    from pe_lab.kernels import attention_cpu, biases_cpu, encodings, microbatches, products
 
     return Kernels(
         hook=encodings.cpu_hook,
         attention=attention_cpu.attention,
-        add_bias=attention_cpu.add_bias,
-        stored_bias=attention_cpu.stored_bias,
-        cut_bias=attention_cpu.cut_bias,
+        add_bias=biases_cpu.add_bias,
+        stored_bias=biases_cpu.stored_bias,
+        cut_bias=biases_cpu.cut_bias,
         dot_general=products.dot_general,
         value_and_grad=microbatches.value_and_grad,
         summed=microbatches.summed,

@@ -6,31 +6,36 @@ head on the minor axis; a CPU computes it slowly, for four reasons that are avoi
   Products of narrow heads are multiply-adds, which are fused with the exponential.
   The weighted sum is normalized at the end, and its denominators are a row of the same product.
   The maximum is subtracted only if exp could overflow.
+Causal attention over long contexts is computed in blocks of queries, each with the keys up to its
+end, so that most of the pairs that the mask hides are never computed.
 
 Shape letters here: H heads, B batch, F channels of queries and keys, E channels of values, S keys,
 L queries. Arrays are [H, B, channels, tokens], logits [H, B, S, L].
 """
+
+import functools
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
+from pe_lab.kernels.biases_cpu import PAIRS, Bias, sum_shared
+
 _BATCH = ((0, 1), (0, 1))  # batch axes of a product: heads and examples
 _CHANNELS, _KEYS, _TOKENS = 2, 2, 3  # axes of [H, B, channels, tokens] and of [H, B, S, L]
 _TOKENS_LAST = (2, 0, 3, 1)  # from [B, L, H, E] to [H, B, E, L]
 _TOKENS_SECOND = (1, 3, 0, 2)  # and back
-_PAIRS = (1, 0, 3, 2)  # from [B, H, L, S] to [H, B, S, L], and back
 # exp(60) is 1e26 and exp(-60) is 1e-26: sums of such exponentials times values fit float32.
 _SAFE_LOGIT = 60.0
 _NARROW = 16  # channels up to which multiply-adds are faster than a product of matrices
+# Queries of a block in causal attention. A shorter block computes fewer hidden pairs and has more
+# products; a context of one block has the same numbers as without blocks.
+_BLOCK = 128
 
 Channels = Float[Array, "h b _ _"]
 Pairs = Float[Array, "h b s l"]
 Mask = Bool[Array, "_ _ s l"]
-Bias = Float[Array, "_ _ s l"]
-Logits = Float[Array, "b h l s"]  # as `attend` has them
-SharedBias = Float[Array, "_ _ l s"]  # of one example or head for all, or of each
 Saved = tuple[Channels, Channels, Channels, Pairs, Channels, Channels, Array | None]
 
 
@@ -41,37 +46,48 @@ def attention(
     mask: Bool[Array, "_ _ l s"],
     bias: Float[Array, "_ _ l s"] | None = None,
     scale: float = 1.0,
+    causal: bool = False,
 ) -> Float[Array, "b l h e"]:
-    """softmax(scale q·k + bias) v over the allowed keys; zeros for a query that sees no key."""
+    """softmax(scale q·k + bias) v over the allowed keys; zeros for a query that sees no key.
+
+    Args:
+      causal: there are as many keys as queries, and the mask hides every later key.
+    """
     dtype = v.dtype
     q = _tokens_last(q)
     k = _tokens_last(k)
     v = _tokens_last(v)
     q = q * scale  # not the logits, which are far more numbers in long contexts
-    mask = jnp.transpose(mask, _PAIRS)
+    mask = jnp.transpose(mask, PAIRS)
     if bias is not None:
         bias = bias.astype(jnp.float32)
-        bias = jnp.transpose(bias, _PAIRS)
-    out = _attention(q, k, v, mask, bias)  # [H, B, E, L]
-    out = jnp.transpose(out, _TOKENS_SECOND)
+        bias = jnp.transpose(bias, PAIRS)
+    num_queries = q.shape[_TOKENS]
+    if causal and num_queries > _BLOCK:
+        blocks = [_block(q, k, v, mask, bias, start) for start in range(0, num_queries, _BLOCK)]
+        out = jnp.concatenate(blocks, _TOKENS)
+    else:
+        out = _attention(q, k, v, mask, bias, False)
+    out = jnp.transpose(out, _TOKENS_SECOND)  # from [H, B, E, L]
     return out.astype(dtype)
 
 
-def stored_bias(bias: SharedBias) -> Bias:
-    """A bias that many micro-batches read, with its axes in the order of the products here.
-
-    One transposition before the loop replaces one in each iteration: the transpositions of
-    `cut_bias` and `attention` cancel.
-    """
-    return jnp.transpose(bias, _PAIRS)
-
-
-def cut_bias(
-    bias: Float[Array, "_ _ _ _"], num_queries: int, num_keys: int
-) -> Float[Array, "_ _ l s"]:
-    """The first tokens of a stored bias, as `attention` takes it."""
-    first = bias[:, :, :num_keys, :num_queries]  # a stored bias has keys before queries
-    return jnp.transpose(first, _PAIRS)
+def _block(
+    q: Float[Array, "h b f l"],
+    k: Float[Array, "h b f l"],
+    v: Float[Array, "h b e l"],
+    mask: Mask,
+    bias: Bias | None,
+    start: int,
+) -> Float[Array, "h b e m"]:
+    """Causal attention of the queries of one block, over the keys up to the end of the block."""
+    end = min(start + _BLOCK, q.shape[_TOKENS])
+    bias_of_block = None
+    if bias is not None:
+        bias_of_block = bias[:, :, :end, start:end]
+    q_of_block = q[..., start:end]
+    mask_of_block = mask[:, :, :end, start:end]
+    return _attention(q_of_block, k[..., :end], v[..., :end], mask_of_block, bias_of_block, True)
 
 
 def _tokens_last(x: Float[Array, "b l h e"]) -> Float[Array, "h b e l"]:
@@ -80,15 +96,21 @@ def _tokens_last(x: Float[Array, "b l h e"]) -> Float[Array, "h b e l"]:
     return jnp.transpose(x, _TOKENS_LAST)
 
 
-@jax.custom_vjp
+@functools.partial(jax.custom_vjp, nondiff_argnums=(5,))
 def _attention(
     q: Float[Array, "h b f l"],
     k: Float[Array, "h b f s"],
     v: Float[Array, "h b e s"],
     mask: Mask,
     bias: Bias | None,
+    is_block: bool,
 ) -> Float[Array, "h b e l"]:
-    out, _ = _forward(q, k, v, mask, bias)
+    """Attention in the layout of this file.
+
+    Args:
+      is_block: the last keys are those of the queries' own tokens, as in a block.
+    """
+    out, _ = _forward(q, k, v, mask, bias, is_block)
     return out
 
 
@@ -98,8 +120,9 @@ def _forward(
     v: Float[Array, "h b e s"],
     mask: Mask,
     bias: Bias | None,
+    is_block: bool,
 ) -> tuple[Float[Array, "h b e l"], Saved]:
-    exponentials = _exponentials(q, k, mask, bias)
+    exponentials = _exponentials(q, k, mask, bias, is_block)
     values_and_ones = _with_ones(v)
     sums = _dot(values_and_ones, exponentials, _TOKENS, _KEYS)  # [H, B, E + 1, L]
     total = sums[:, :, -1:]  # the weighted sum of the ones
@@ -122,7 +145,7 @@ def _forward(
 
 
 def _backward(
-    saved: Saved, g: Float[Array, "h b e l"]
+    is_block: bool, saved: Saved, g: Float[Array, "h b e l"]
 ) -> tuple[Array, Array, Array, None, Array | None]:
     q, k, v, exponentials, out, inverse, shape_of_bias = saved
     # Weights are exponentials times the inverse of their sum; g takes this factor. It is 0 for a
@@ -141,7 +164,7 @@ def _backward(
     g = g_and_correction[:, :, :-1]
     bias_gradient = None
     if shape_of_bias is not None:
-        bias_gradient = _sum_shared(s_gradient, shape_of_bias.shape)
+        bias_gradient = sum_shared(s_gradient, shape_of_bias.shape)
     # The first factor has the channels, so that gradients have the layout of q, k and v.
     q_gradient = _dot(k, s_gradient, _TOKENS, _KEYS)  # [H, B, F, L], summed over keys
     k_gradient = _dot(q, s_gradient, _TOKENS, _TOKENS)  # [H, B, F, S], summed over queries
@@ -160,6 +183,7 @@ def _exponentials(
     k: Float[Array, "h b f s"],
     mask: Mask,
     bias: Bias | None,
+    is_block: bool,
 ) -> Pairs:
     """exp of the logits, up to one factor for each query; 0 where masked."""
 
@@ -183,7 +207,7 @@ def _exponentials(
     k_squared = jnp.square(k).sum(_CHANNELS)
     largest_k_squared = k_squared.max()
     largest_product = jnp.sqrt(largest_q_squared * largest_k_squared)
-    largest_logit = largest_product + _reach(bias, mask)
+    largest_logit = largest_product + _reach(bias, mask, is_block)
     # NaN is not safe, so `shifted` shows it. Under vmap a cond computes both branches: on a CPU the
     # members of a group are mapped instead (training/setup.py).
     is_safe = largest_logit < _SAFE_LOGIT
@@ -201,7 +225,7 @@ def _logits(
     return product if bias is None else product + bias
 
 
-def _reach(bias: Bias | None, mask: Mask) -> Float[Array, ""] | float:
+def _reach(bias: Bias | None, mask: Mask, is_block: bool = False) -> Float[Array, ""] | float:
     """Largest bias at any key, or largest negative bias at the best visible key of a query.
 
     Where every query sees its own key, the bias of that key bounds the best one from below.
@@ -214,11 +238,12 @@ def _reach(bias: Bias | None, mask: Mask) -> Float[Array, ""] | float:
     # A bias that falls with distance, such as ALiBi's, is far below 0 at the farthest key, but 0 at
     # the query's own key. In cross-attention with as many keys as queries, the key of the same
     # index is another token, but it bounds the best key, too, where it is visible.
-    if num_keys == num_queries:
-        sees_itself = jnp.diagonal(mask, axis1=2, axis2=3)
+    if num_keys == num_queries or is_block:
+        num_earlier = num_keys - num_queries
+        sees_itself = jnp.diagonal(mask, -num_earlier, axis1=2, axis2=3)
         sees_no_key = ~mask.any(axis=_KEYS)  # padding, whose output is 0 with any bias
         has_bound = (sees_itself | sees_no_key).all()
-        bias_of_itself = jnp.diagonal(bias, axis1=2, axis2=3)
+        bias_of_itself = jnp.diagonal(bias, -num_earlier, axis1=2, axis2=3)
         lowest_of_itself = bias_of_itself.min()
         lowest = jnp.where(has_bound, lowest_of_itself, lowest)
     return jnp.maximum(bias.max(), -lowest)
@@ -253,37 +278,4 @@ def _dot(
     return lax.dot_general(a, b, (contracted, _BATCH))
 
 
-def _sum_shared(gradient: Float[Array, "_ _ _ _"], shape: tuple[int, ...]) -> Array:
-    """The gradient of a bias of this shape, whose first two axes are of size 1 where shared."""
-    for axis, size in enumerate(shape[:2]):
-        if size == gradient.shape[axis]:
-            continue
-        # A product with ones takes a tenth of the time of a sum on a CPU.
-        ones = jnp.ones(gradient.shape[axis])
-        total = jnp.tensordot(ones, gradient, (0, axis), precision="highest")
-        gradient = jnp.expand_dims(total, axis)
-    return gradient
-
-
 _attention.defvjp(_forward, _backward)
-
-
-@jax.custom_vjp
-def add_bias(s: Logits, bias: SharedBias) -> Logits:
-    """The sum. A bias that examples or heads share gets its gradient by a product with ones."""
-    return s + bias
-
-
-def _add_bias_forward(s: Logits, bias: SharedBias) -> tuple[Logits, Float[Array, "_ _ 0"]]:
-    shared_axes = bias.shape[:2]
-    shape_of_bias = jnp.zeros((*shared_axes, 0))  # the gradient needs no values of the bias
-    return s + bias, shape_of_bias
-
-
-def _add_bias_backward(
-    shape_of_bias: Float[Array, "_ _ 0"], g: Logits
-) -> tuple[Logits, SharedBias]:
-    return g, _sum_shared(g, shape_of_bias.shape)
-
-
-add_bias.defvjp(_add_bias_forward, _add_bias_backward)

@@ -18,8 +18,13 @@ def attention(
     mask: Bool[Array, "_ _ l s"],
     bias: Float[Array, "_ _ l s"] | None = None,
     scale: float = 1.0,
+    causal: bool = False,
 ) -> Float[Array, "b l h e"]:
-    """softmax(scale q·k + bias) v over the allowed keys; zeros for a query that sees no key."""
+    """softmax(scale q·k + bias) v over the allowed keys; zeros for a query that sees no key.
+
+    Args:
+      causal: unused, because the mask says it and may hide more.
+    """
     channels = v.shape[-1]
     wider = q.shape[-1] - channels  # JAX's form wants values as wide as keys
     values = pad_last(v, after=wider)

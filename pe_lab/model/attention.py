@@ -62,7 +62,8 @@ def attend(
     if kernels.attention is not None and not any(replaced_parts):
         if sinks is not None:
             k, v, mask, bias = add_sink_key(k, v, mask, bias, sinks)
-        return kernels.attention(q, k, v, mask, bias, scale)
+        causal = terms.causal and sinks is None  # a sink is a last key, which every query sees
+        return kernels.attention(q, k, v, mask, bias, scale, causal)
 
     products = jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
     s = scale * products

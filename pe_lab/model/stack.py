@@ -140,7 +140,9 @@ class Stack(nnx.Module):
         mask = visible(
             queries, keys, causal=self.causal, window=self.window, sink=self.sink is not None
         )
-        return self._terms(self.layer_sites, queries, keys, mask, biases)
+        # In decoding, queries are some of the keys' tokens.
+        causal = self.causal and queries is keys
+        return self._terms(self.layer_sites, queries, keys, mask, biases, causal=causal)
 
     def cross_attention_terms(
         self, queries: View, memory: View | None, biases: Biases | None = None
@@ -160,6 +162,8 @@ class Stack(nnx.Module):
         keys: View,
         mask: Bool[Array, "b 1 l s"],
         biases: Biases | None,
+        *,
+        causal: bool = False,
     ) -> tuple[AttentionTerms, ...]:
         """Terms of each layer; layers with the same encodings and positions share them."""
         *_, num_queries, num_keys = mask.shape
@@ -168,7 +172,9 @@ class Stack(nnx.Module):
             bias = None
             if biases is not None and key in biases:
                 bias = self.kernels.cut_bias(biases[key], num_queries, num_keys)
-            terms[key] = attention_terms(encodings, mask, bias=bias, hook=self.kernels.hook)
+            terms[key] = attention_terms(
+                encodings, mask, bias=bias, hook=self.kernels.hook, causal=causal
+            )
         layer_terms = []
         for layer, on_layer in enumerate(layer_sites):
             key = bias_key(on_layer, layer, queries, keys)

@@ -53,12 +53,15 @@ class AttentionTerms:
       visible: True where the model allows a query to attend to a key.
       mask: `visible` restricted by the encodings.
       bias: the sum of the encodings' biases; None if there is none.
+      causal: keys are those of the queries' tokens, and the mask hides every later key, so that a
+        kernel need not compute it.
     """
 
     encodings: tuple[LayerEncoding, ...]
     visible: Bool[Array, "_ 1 l s"]
     mask: Bool[Array, "_ _ l s"]
     bias: Float[Array, "_ _ l s"] | None
+    causal: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,6 +126,7 @@ def attention_terms(
     *,
     bias: Float[Array, "_ _ l s"] | None = None,
     hook: Hook = getattr,
+    causal: bool = False,
 ) -> AttentionTerms:
     """Terms of one attention layer: the encodings restrict the mask and add their biases.
 
@@ -130,6 +134,7 @@ def attention_terms(
       mask: True where the model allows a query to attend to a key.
       bias: the sum of the encodings' biases, if it is known already.
       hook: of the kernels.
+      causal: as in `AttentionTerms`.
     """
     allowed = mask
     for e in encodings:
@@ -139,7 +144,7 @@ def attention_terms(
             allowed = allowed & encoding_mask
     if bias is None:
         bias = total_bias(encodings, hook)
-    return AttentionTerms(tuple(encodings), visible=mask, mask=allowed, bias=bias)
+    return AttentionTerms(tuple(encodings), visible=mask, mask=allowed, bias=bias, causal=causal)
 
 
 def with_features(

@@ -90,6 +90,61 @@ def test_it_and_its_gradient_are_those_of_the_explicit_form(
     assert (np.asarray(out[0, 0]) == 0).all()
 
 
+def causal(tokens, mask):
+    """The mask without later keys."""
+    return mask & jnp.tril(jnp.ones((tokens, tokens), bool))[None, None]
+
+
+def in_blocks(q, k, v, mask, bias=None):
+    return attention_cpu.attention(q, k, v, mask, bias, causal=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", [1, 40], ids=["direct", "shifted"])
+@pytest.mark.parametrize("bias", [None, (1, HEADS), full((BATCH, HEADS))])
+@pytest.mark.parametrize("tokens", [5, 8, 13])
+def test_causal_attention_in_blocks_and_its_gradient_are_those_of_the_explicit_form(
+    tokens, bias, spread, monkeypatch
+):
+    monkeypatch.setattr(attention_cpu, "_BLOCK", 4)
+    q, k, v, mask, bias = inputs(tokens, tokens, 8, 3, bias, spread)
+    given = (q, k, v, causal(tokens, mask), bias)
+    (out, gradients), (expected, slopes) = (
+        with_gradients(f, *given) for f in (in_blocks, explicit)
+    )
+    noise = rounding(*given)
+    np.testing.assert_allclose(out, expected, atol=noise * np.abs(v).max())
+    for ours, theirs in zip(gradients, slopes, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=4 * noise * np.abs(theirs).max())
+
+
+def test_later_keys_are_never_computed_in_blocks(monkeypatch):
+    """NaN in keys beyond a block would reach its queries through a product with 0."""
+    monkeypatch.setattr(attention_cpu, "_BLOCK", 4)
+    q, k, v, mask, _ = inputs(8, 8, 8, 8, None, 1)
+    v = v.at[:, 4:].set(jnp.nan)
+    out = in_blocks(q, k, v, causal(8, mask))
+    assert np.isfinite(out[:, :4]).all()
+    assert np.isnan(out[:, 4:]).any()
+
+
+def test_a_context_of_one_block_has_the_same_bits_as_without_blocks():
+    q, k, v, mask, bias = inputs(128, 128, 8, 8, (1, HEADS), 1)
+    mask = causal(128, mask)
+    np.testing.assert_array_equal(
+        in_blocks(q, k, v, mask, bias), attention_cpu.attention(q, k, v, mask, bias)
+    )
+
+
+def test_a_bias_that_falls_with_distance_is_small_at_the_own_keys_of_a_block():
+    """So that blocks need no maximum with ALiBi, as whole contexts do not."""
+    distance = jnp.arange(8)[:, None] - jnp.arange(8)[None]
+    bias = -100.0 * jnp.abs(distance)[None, None]
+    mask = (distance >= 0)[None, None]
+    of_block = (jnp.swapaxes(x, 2, 3)[..., 4:] for x in (bias, mask))  # keys before queries
+    assert attention_cpu._reach(*of_block, is_block=True) == 0
+
+
 @pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.floats(0, 300), st.floats(0, 3000), st.booleans(), st.integers(0, 100))

@@ -14,6 +14,7 @@ from pe_lab.encodings.transformer_xl import TransformerXL
 from pe_lab.kernels import (
     attention_cpu,
     attention_fused,
+    biases_cpu,
     diagonals,
     microbatches,
     products,
@@ -39,7 +40,7 @@ def test_a_cpu_has_its_own_attention_products_and_microbatches():
     assert (cpu.hook, cpu.attention, cpu.add_bias) == (
         cpu_hook,
         attention_cpu.attention,
-        attention_cpu.add_bias,
+        biases_cpu.add_bias,
     )
     assert cpu.dot_general is products.dot_general
     assert (cpu.value_and_grad, cpu.summed) == (microbatches.value_and_grad, microbatches.summed)

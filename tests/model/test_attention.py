@@ -6,7 +6,7 @@ from flax import nnx
 
 from pe_lab import kernels
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.kernels.attention_cpu import add_bias
+from pe_lab.kernels.biases_cpu import add_bias
 from pe_lab.model import attention
 from pe_lab.model.attention import Attention
 from pe_lab.model.streams import View

@@ -147,7 +147,9 @@ def switched_off(model: Transformer, terms: Terms, off: Bool[Array | np.ndarray,
         for layer in layer_terms:
             encodings = [encoding(e) for e in layer.encodings]
             # Biases are terms too, so they are computed again.
-            changed.append(attention_terms(encodings, layer.visible, hook=hook))
+            causal = layer.causal
+            terms = attention_terms(encodings, layer.visible, hook=hook, causal=causal)
+            changed.append(terms)
         return tuple(changed)
 
     def stack(stack_terms: StackTerms) -> StackTerms:
