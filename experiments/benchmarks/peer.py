@@ -3,6 +3,8 @@
 Both libraries are optional and imported only here. Decoder, sizes, activation, batch and lengths
 are the same as in a run. Tokens are random, because the time of a step does not depend on them.
 A batch is padded to its longest example. The optimizer is AdamW, with gradients clipped by norm.
+Its four settings are timed, float32 or bfloat16 autocast, each with and without torch's fused
+attention (`attn_flash`), because which one is fastest depends on the number of tokens.
 """
 
 import os
@@ -27,13 +29,18 @@ _ENCODINGS: dict[str, dict[str, Any]] = {
     "learned": {},
     "sinusoidal": {},
 }
-_PRECISIONS = {"float32": False, "bfloat16 autocast": True}
+_SETTINGS = {  # whether products are in bfloat16, and whether attention is fused
+    "float32": (False, False),
+    "float32, flash": (False, True),
+    "bfloat16 autocast": (True, False),
+    "bfloat16 autocast, flash": (True, True),
+}
 
 
 class Peer:
     """One model of x-transformers, its optimizer and its batches."""
 
-    def __init__(self, run: Run, program: Program, autocast: bool):
+    def __init__(self, run: Run, program: Program, autocast: bool, flash: bool):
         torch, library = _libraries()
         model, self.torch, self.autocast, self.batch_size = (
             run.model,
@@ -67,7 +74,7 @@ class Peer:
             ff_mult=model.feedforward_width / model.width,
             ff_custom_activation=getattr(torch.nn, _ACTIVATIONS[model.activation])(),
         )
-        layers = library.Decoder(**width, **activation, **_ENCODINGS[name])
+        layers = library.Decoder(**width, **activation, **_ENCODINGS[name], attn_flash=flash)
         position = dict(
             use_abs_pos_emb=name in ("learned", "sinusoidal"),
             scaled_sinu_pos_emb=name == "sinusoidal",
@@ -113,12 +120,12 @@ def compare(run: Run, num_steps: int) -> list[dict[str, Any]]:
     ours = Program(run)
     programs: Sequence[Any] = [
         ours,
-        *(Peer(run, ours, autocast) for autocast in _PRECISIONS.values()),
+        *(Peer(run, ours, *setting) for setting in _SETTINGS.values()),
     ]
     turns = np.array(
         [[*(p.seconds(i) for p in programs), peak_flops()] for i in range(num_steps + 1)]
     )[1:]
-    names = ["pe_lab, float32", *(f"x-transformers, {name}" for name in _PRECISIONS)]
+    names = ["pe_lab, float32", *(f"x-transformers, {name}" for name in _SETTINGS)]
     return [
         {
             "what": name,

@@ -248,13 +248,15 @@ def test_every_process_of_several_workers_measures_alone(call, monkeypatch, work
 
 
 @pytest.mark.peers
-def test_the_peer_is_timed_in_both_precisions(call, tmp_path):
+def test_the_peer_is_timed_in_its_four_settings(call, tmp_path):
     out = tmp_path / "figures.json"
     assert call("--peer", "--steps=1", f"--out={out}")[0] == 0
     found = json.loads(out.read_text(encoding="utf-8"))
     assert [each["what"] for each in found] == [
         "pe_lab, float32",
         "x-transformers, float32",
+        "x-transformers, float32, flash",
         "x-transformers, bfloat16 autocast",
+        "x-transformers, bfloat16 autocast, flash",
     ]
     assert all(each["seconds_per_step"] > 0 for each in found)
