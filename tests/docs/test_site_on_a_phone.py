@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.results.report.pages import browser
+from tests.browser import browser
 
 pytestmark = pytest.mark.slow
 

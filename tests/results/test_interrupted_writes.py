@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pe_lab.results import frame, plots, report, tables
+from pe_lab.results import frame, plots, tables
 from tests.results import synthetic
 
 
@@ -16,18 +16,14 @@ def write_plots(folder):
     plots.write(frame.read(folder), folder)
 
 
-def write_report(folder):
-    pytest.importorskip("vl_convert")
-    report.write(frame.read(folder), folder)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("where", ["fsync", "replace"])
-@pytest.mark.parametrize("write", [write_tables, write_plots, write_report])
-def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, write, where):
-    folder = synthetic.write(
+def small_study(tmp_path):
+    return synthetic.write(
         tmp_path, encodings=("rope", "alibi"), tasks=(), schemes=(), rates=(), offsets=(0,)
     )
+
+
+def check_interrupted(folder, monkeypatch, write, where):
+    """An interrupted write of files below `folder` leaves those of an earlier one."""
     inputs = {path.name for path in folder.iterdir()}
     write(folder)
     written = [path for path in folder.iterdir() if path.name not in inputs]
@@ -43,3 +39,11 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, write, 
     assert {path.name for path in folder.iterdir()} == inputs | {path.name for path in written}
     assert written
     assert {path.read_text() for path in written} == {"the file of an earlier study"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["fsync", "replace"])
+@pytest.mark.parametrize("write", [write_tables, write_plots])
+def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, write, where):
+    folder = small_study(tmp_path)
+    check_interrupted(folder, monkeypatch, write, where)

@@ -11,10 +11,10 @@ from typing import Any
 
 import jinja2
 
+from pe_lab.contrib.report import against as _against
+from pe_lab.contrib.report import data, images, study_file
 from pe_lab.results import formats, selection, tables
 from pe_lab.results.plots import plotted as plotted_study
-from pe_lab.results.report import against as _against
-from pe_lab.results.report import data, images, study_file
 from pe_lab.results.study import Study
 from pe_lab.runs import files, records, study_files
 from pe_lab.runs.errors import UserError

@@ -23,13 +23,14 @@ class Options:
 
 
 def run(options: Options) -> int:
-    from pe_lab.results import frame, report
+    from pe_lab.contrib.report import report_file
+    from pe_lab.results import frame
     from pe_lab.sweeps import changed_code
 
     against = frame.read(options.against) if options.against else None
     study = frame.read(options.study)
     note = changed_code.note(study.cases.to_dict("records"))
-    print(report.write(study, options.study, against, note))
+    print(report_file.write(study, options.study, against, note))
     if note:
         print(note)
     return 0

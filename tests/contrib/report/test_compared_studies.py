@@ -2,11 +2,11 @@
 
 import pytest
 
+from pe_lab.contrib.report import against
 from pe_lab.results import frame
-from pe_lab.results.report import against
+from tests.contrib.report.small_pages import page_data
 from tests.results.fake_study import point, record, write_study
 from tests.results.plots.small_studies import small
-from tests.results.report.small_pages import page_data
 
 
 @pytest.fixture

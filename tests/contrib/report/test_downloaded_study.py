@@ -3,9 +3,9 @@
 import pytest
 
 from pe_lab.sweeps import study
+from tests.contrib.report.small_pages import ROOT, downloaded
 from tests.experiments.entry_points import call
 from tests.marks import full
-from tests.results.report.small_pages import ROOT, downloaded
 
 PUBLISHED = ROOT / "results" / "published"
 

@@ -3,9 +3,9 @@
 import importlib.util
 from pathlib import Path
 
-from pe_lab.results import frame, report
+from pe_lab.contrib.report import data, report_file, study_file
+from pe_lab.results import frame
 from pe_lab.results.plots import plotted
-from pe_lab.results.report import data, study_file
 from pe_lab.runs import records, study_files
 
 ROOT = Path(__file__).parents[3]
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 
 def page_data(folder):
     found = frame.read(folder)
-    return data.of(plotted.of(found), report.records_of(found, folder))
+    return data.of(plotted.of(found), report_file.records_of(found, folder))
 
 
 def downloaded(folder, tmp_path):

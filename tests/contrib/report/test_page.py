@@ -5,13 +5,15 @@ import re
 
 import pytest
 
-from pe_lab.results import frame, report
+from pe_lab.contrib.report import report_file
+from pe_lab.results import frame
 from pe_lab.results.plots import plotted
 from pe_lab.runs import records
+from tests.browser import browser
+from tests.contrib.report import pages
 from tests.marks import full
 from tests.results import synthetic
 from tests.results.plots.small_studies import small
-from tests.results.report import pages
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +28,7 @@ NUM_MARKS = len(synthetic.LENGTHS)  # of a variant
 
 @pytest.fixture(scope="module")
 def chromium():
-    with pages.browser() as started:
+    with browser() as started:
         yield started
 
 
@@ -44,7 +46,7 @@ def study(tmp_path_factory):
         seeds=5,
         missing=(3,),
     )
-    return report.write(frame.read(folder), folder)
+    return report_file.write(frame.read(folder), folder)
 
 
 @pytest.fixture
@@ -227,7 +229,7 @@ def test_names_of_configs_are_text_and_nothing_else(chromium, tmp_path):
     one["provenance"]["device"] = one["error"] = HOSTILE
     one["status"] = "failed"
     records.write(folder, one)
-    with pages.opened(chromium, report.write(frame.read(folder), folder)) as page:
+    with pages.opened(chromium, report_file.write(frame.read(folder), folder)) as page:
         assert page.locator("h1").inner_text() == " ".join(name.split())
         assert HOSTILE in page.locator("#numbers tbody").text_content()
         page.locator(MARKS).first.hover(force=True)

@@ -9,15 +9,15 @@ import tomllib
 
 import pytest
 
-from pe_lab.results import frame, report
+from pe_lab.contrib.report import data, images, report_file
+from pe_lab.results import frame
 from pe_lab.results.plots import plotted, styles
-from pe_lab.results.report import data, images
 from pe_lab.runs.errors import UserError
+from tests.contrib.report.small_pages import ROOT, downloaded, page_data
 from tests.experiments.entry_points import call
 from tests.results import synthetic, test_attributes, test_override_grids
 from tests.results.fake_study import point, record, two_variants, write_study
 from tests.results.plots.small_studies import small
-from tests.results.report.small_pages import ROOT, downloaded, page_data
 
 
 def test_it_shows_the_analysis_spec(tmp_path):
@@ -32,11 +32,12 @@ def test_five_hundred_runs_take_less_than_five_megabytes_and_twenty_seconds(tmp_
     folder = synthetic.write(tmp_path, runs=500)
     program = """
 import pathlib, sys, time
-from pe_lab.results import frame, report, tables
+from pe_lab.contrib.report import report_file
+from pe_lab.results import frame, tables
 folder = pathlib.Path(sys.argv[1])
 found = frame.read(folder)
 tables.write(found, folder)
-print(report.write(found, folder).stat().st_size, time.process_time())
+print(report_file.write(found, folder).stat().st_size, time.process_time())
 """
     done = subprocess.run(
         [sys.executable, "-c", program, folder],
@@ -52,7 +53,7 @@ print(report.write(found, folder).stat().st_size, time.process_time())
 
 @pytest.mark.slow
 def test_nothing_in_it_comes_from_elsewhere(tmp_path):
-    text = report.write(frame.read(small(tmp_path)), tmp_path).read_text(encoding="utf-8")
+    text = report_file.write(frame.read(small(tmp_path)), tmp_path).read_text(encoding="utf-8")
     ours = re.sub(r'<script type="module">.*?</script>', "", text, flags=re.DOTALL)
     ours, num_images = re.subn(r'src="data:image/svg\+xml;base64,[\w+/=]+"', "", ours)
     assert num_images == 2  # training, extrapolation
@@ -97,19 +98,25 @@ def test_settings_stand_once_where_all_runs_share_them(tmp_path):
 
 def test_a_study_without_a_finished_run_is_refused(tmp_path):
     with pytest.raises(UserError, match="fake has no finished run to report"):
-        report.write(frame.read(write_study(tmp_path, (point("rope", 0), "missing"))), tmp_path)
+        report_file.write(
+            frame.read(write_study(tmp_path, (point("rope", 0), "missing"))), tmp_path
+        )
 
 
 def test_the_error_without_its_libraries_names_the_installation(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(UserError, match=r"needs vl-convert-python: pip install 'pe_lab\[report\]'"):
-        report.write(frame.read(two_variants(tmp_path)), tmp_path)
+        report_file.write(frame.read(two_variants(tmp_path)), tmp_path)
 
 
 def test_an_installed_package_has_the_page():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    (pattern,) = project["tool"]["setuptools"]["package-data"]["pe_lab.results.report"]
-    assert {p.name for p in report.HERE.glob(pattern)} == {"page.html.jinja", "page.css", "page.js"}
+    (pattern,) = project["tool"]["setuptools"]["package-data"]["pe_lab.contrib.report"]
+    assert {p.name for p in report_file.HERE.glob(pattern)} == {
+        "page.html.jinja",
+        "page.css",
+        "page.js",
+    }
 
 
 @pytest.mark.full

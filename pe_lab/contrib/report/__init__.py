@@ -1,0 +1,1 @@
+"""One interactive page of a study: report.html."""
