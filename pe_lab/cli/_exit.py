@@ -5,10 +5,19 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 from pe_lab.runs import streams
-from pe_lab.runs.errors import UserError, interrupt, one_line, shortened
+from pe_lab.runs.errors import (
+    Interrupted,
+    UserError,
+    forget_interrupts,
+    interrupt,
+    is_interrupted,
+    one_line,
+    shortened,
+)
 
 # What a disk may refuse.
 _DISK = (
@@ -20,6 +29,8 @@ _DISK = (
     errno.EIO,
 )
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)  # the last one is of `raise_again`
+
 
 def exit_with(body: Callable[[], int]) -> None:
     """Exit with the status that `body` returns.
@@ -28,20 +39,59 @@ def exit_with(body: Callable[[], int]) -> None:
     has status 1, and Ctrl-C or SIGTERM 130.
     """
     streams.replace_unencodable()
+    with _interruptible():
+        try:
+            status = _status(body)
+        except BaseException as e:
+            if not isinstance(e, KeyboardInterrupt) and not is_interrupted():
+                raise
+            _stop()
+        if is_interrupted():  # and Python has dropped the exception
+            _stop()
+    sys.exit(status)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Raise Interrupted at Ctrl-C and SIGTERM. If Python drops the exception, raise it again.
+
+    Python drops exceptions within callbacks of the garbage collector, of which JAX has one, and
+    within destructors. It passes them to `sys.unraisablehook`.
+    """
+    forget_interrupts()
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    hook = sys.unraisablehook
+
+    def raise_again(dropped: "sys.UnraisableHookArgs") -> None:
+        if issubclass(dropped.exc_type, Interrupted):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)  # when the callback has ended, probably
+        else:
+            hook(dropped)
+
     # A process that is asked to end stops as with Ctrl-C: workers save their state and leave.
-    signal.signal(signal.SIGTERM, interrupt)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell may ignore it
-        signal.signal(signal.SIGINT, interrupt)
+    for number in _SIGNALS:
+        if handlers[number] is not signal.SIG_IGN:  # a shell may ignore Ctrl-C
+            signal.signal(number, interrupt)
+    sys.unraisablehook = raise_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        for number in _SIGNALS:
+            signal.signal(number, handlers[number])
+
+
+def _status(body: Callable[[], int]) -> int:
     try:
         status = body()
         sys.stdout.flush()  # here, and not at the exit: the reader may be gone
-        sys.exit(status)
+        return status
     except UserError as e:
         print(f"error: {shortened(str(e))}", file=sys.stderr)
-        sys.exit(2)
+        return 2
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        return 0
     except OSError as e:
         if e.errno not in _DISK:
             raise
@@ -49,7 +99,7 @@ def exit_with(body: Callable[[], int]) -> None:
             f"error: {one_line(e)}; what is finished is kept, and the same command goes on",
             file=sys.stderr,
         )
-        sys.exit(1)
+        return 1
     except (MemoryError, RuntimeError) as e:
         if not _is_out_of_memory(e):
             raise
@@ -57,19 +107,22 @@ def exit_with(body: Callable[[], int]) -> None:
             f"error: This needs more memory than this machine has ({one_line(e)}).",
             file=sys.stderr,
         )
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print(
-            "stopped; what is finished is kept, and the same command goes on from the last "
-            "checkpoints",
-            file=sys.stderr,
-            flush=True,
-        )
-        with contextlib.suppress(OSError):  # the reader may be gone
-            sys.stdout.flush()
-        # Threads of JAX and orbax, which may compute or read at this moment, end Python's own exit
-        # with a segmentation fault.
-        os._exit(130)
+        return 1
+
+
+def _stop() -> NoReturn:
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)  # this process ends already
+    print(
+        "stopped; what is finished is kept, and the same command goes on from the last checkpoints",
+        file=sys.stderr,
+        flush=True,
+    )
+    with contextlib.suppress(OSError):  # the reader may be gone
+        sys.stdout.flush()
+    # Threads of JAX and orbax, which may compute or read at this moment, end Python's own exit with
+    # a segmentation fault.
+    os._exit(130)
 
 
 def _is_out_of_memory(error: Exception) -> bool:

@@ -22,9 +22,31 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C or SIGTERM. A KeyboardInterrupt of another class was raised by the user's own code."""
 
 
+# Signals that asked this process to stop. Python drops an exception that a handler raises within a
+# callback of the garbage collector, for instance. A list, because a lock may be held at the signal.
+_received: list[int] = []
+
+
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:
     """Handle a signal that asks a command to stop."""
+    _received.append(number)
     raise Interrupted
+
+
+def is_interrupted() -> bool:
+    """Whether a signal has asked this process to stop."""
+    return bool(_received)
+
+
+def raise_if_interrupted() -> None:
+    """Raise Interrupted if a signal has asked this process to stop, for loops that take long."""
+    if _received:
+        raise Interrupted
+
+
+def forget_interrupts() -> None:
+    """Forget the signals that another command of this process has received."""
+    _received.clear()
 
 
 def unknown(owner: str, name: str, names: Iterable[str]) -> UserError:
@@ -34,7 +56,10 @@ def unknown(owner: str, name: str, names: Iterable[str]) -> UserError:
 
 def one_line(error: BaseException) -> str:
     """Return the message of an exception as one line, or the name of its class if it has none."""
-    message = " ".join(str(error).split())
+    try:
+        message = " ".join(str(error).split())
+    except Exception:  # of the code of a plugin
+        message = ""
     return message or type(error).__name__
 
 

@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from pe_lab.runs import locks, run_group_files
-from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.errors import UserError, one_line, raise_if_interrupted
 from pe_lab.sweeps.launchers._watch import Watch
 from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, task_environment
 
@@ -97,6 +97,7 @@ class _RayTasks:
         (self.folder / "logs").mkdir(parents=True, exist_ok=True)
         try:
             while self.waiting or self.running:
+                raise_if_interrupted()
                 self._submit()
                 self._look()
         except BaseException:  # Ctrl-C: running groups resume from their checkpoints next time

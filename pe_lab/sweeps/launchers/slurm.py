@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pe_lab.runs import locks, run_group_files
-from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.errors import UserError, one_line, raise_if_interrupted
 from pe_lab.sweeps.launchers import _slurm_queue
 from pe_lab.sweeps.launchers._watch import Watch
 from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, task_environment
@@ -175,6 +175,7 @@ class _SlurmTasks:
 
     def until_ended(self) -> dict[str, int]:
         while self.tasks:
+            raise_if_interrupted()
             time.sleep(_LOOK_AGAIN)
             queue = _slurm_queue.queue()
             if queue is None:  # Slurm did not answer

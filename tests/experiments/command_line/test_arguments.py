@@ -1,6 +1,8 @@
 """A command reads a config and its flags, and ends with the status of its main."""
 
+import gc
 import signal
+import time
 
 import pytest
 
@@ -118,6 +120,65 @@ def test_a_signal_while_a_config_is_loaded_stops_the_command(call, config_file, 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     status, _, err, _ = call(f"--config={config_file(text=text)}")
     assert (status, err[:9]) == (130, "stopped; ")
+
+
+def in_a_collection():
+    def collected(phase, info):
+        gc.callbacks.remove(collected)
+        signal.raise_signal(signal.SIGTERM)
+
+    gc.callbacks.append(collected)
+    gc.collect()
+    time.sleep(20)
+
+
+def in_a_destructor():
+    class Watched:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    Watched()
+    time.sleep(20)
+
+
+def in_a_library(error=None):
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except BaseException:
+        if error is not None:
+            raise error from None
+
+
+@pytest.mark.parametrize(
+    "signaled",
+    [
+        in_a_collection,
+        in_a_destructor,
+        in_a_library,
+        lambda: in_a_library(RuntimeError("INTERNAL: callback failed")),
+        lambda: in_a_library(SystemExit(3)),
+    ],
+)
+def test_a_signal_whose_exception_is_dropped_stops_the_command_all_the_same(
+    call, config_file, signaled
+):
+    def main(file):
+        signaled()
+        return 0
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    started = time.monotonic()
+    status, out, err, _ = call(f"--config={config_file()}", main=main)
+    assert (status, out, err[:9], err.count("\n")) == (130, "", "stopped; ", 1)
+    assert time.monotonic() - started < 10
+
+
+def test_the_signals_of_a_command_say_nothing_of_the_next_one(call, config_file):
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    path = config_file()
+    assert call(f"--config={path}", main=lambda file: in_a_library() or 0)[0] == 130
+    assert call(f"--config={path}")[0] == 0
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
 
 
 class JaxRuntimeError(RuntimeError):
