@@ -94,6 +94,14 @@ def unchecked_runs(file: Path) -> list[Run]:
     return [from_record(settings) for settings in _settings(file)]
 
 
+def time_limit(file: Path) -> float | None:
+    """Seconds that a process may take for the runs of a file; None: no limit, or a damaged file."""
+    try:
+        return unchecked_runs(file)[0].execution.time_limit
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
 def _settings(file: Path) -> list[JsonObject]:
     content = json.loads(file.read_text(encoding="utf-8"))
     return [older_records.with_added_settings(values) for values in content["runs"]]

@@ -123,7 +123,7 @@ class Progress:
     def _print(self, line: str) -> None:
         try:
             self.console.print(line, highlight=False, soft_wrap=True, markup=False, emoji=False)
-        # rich turns the error of a closed pipe into SystemExit, which would end a worker's thread.
+        # rich turns the error of a closed pipe into SystemExit, which would end the sweep.
         except (BrokenPipeError, SystemExit):
             self.console.quiet = True
 

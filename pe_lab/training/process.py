@@ -4,18 +4,22 @@ python -m pe_lab.training.process GROUP.json FOLDER  # prints JSON events, and n
 
 What a plugin prints goes to stderr. A process that must be started again later ends with
 locks.LATER and leaves a mark, GROUP.later. The same status without the mark is a failure.
+
+A sweep on this machine starts `run_in_sweep` instead, which reports to a pipe.
 """
 
 import contextlib
 import faulthandler
+import os
 import signal
 import sys
-import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 from pe_lab.runs import jax_settings, locks, records, run_group_files, streams
 from pe_lab.runs.errors import UserError, one_line
@@ -25,6 +29,11 @@ from pe_lab.training.loop import Preempted, train_run_group
 from pe_lab.training.reports import Event, Report
 
 _PROGRESS_INTERVAL = 2.0  # seconds between two writes of progress
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+# The run group's file, the study's folder, whether to save and leave, and a function for events ->
+# the exit status.
+Train = Callable[[Path, Path, Callable[[], bool], Report], int]
 
 
 def main(
@@ -72,7 +81,7 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
                 train_run_group(group, folder, report, should_leave)
     except Preempted:
         return locks.LATER
-    except BrokenPipeError:
+    except reports.ReaderIsGone:
         # The sweep that started this process has ended; the next one resumes from the checkpoint.
         return 1
     except Exception as e:  # recorded, so that the other run groups go on
@@ -80,8 +89,9 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
         if not isinstance(e, UserError):
             traceback.print_exc()
             error = f"{type(e).__name__}: {error}"
-        report({"event": "failed", "error": error})
         _write_failures(group_file, folder, error)
+        with contextlib.suppress(reports.ReaderIsGone):
+            report({"event": "failed", "error": error})
         return 1
     return 0
 
@@ -142,15 +152,57 @@ def _with_progress(report: Report, file: Path) -> Report:
 
 def preemption_signal() -> Callable[[], bool]:
     """A function that is True after SIGTERM or SIGINT; a second one ends the process at once."""
-    received = threading.Event()
+    received: list[int] = []  # not an Event, whose lock a second signal could find held
 
     def handle(number: int, frame: FrameType | None) -> None:
-        received.set()
+        received.append(number)
         signal.signal(number, signal.SIG_DFL)  # a second signal ends the process
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _STOP_SIGNALS:
         signal.signal(number, handle)
-    return received.is_set
+    return lambda: bool(received)
+
+
+def run_in_sweep(
+    train: Train,
+    group_file: Path,
+    folder: Path,
+    log: Path,
+    connection: Connection,
+    environment: Mapping[str, str],
+    pin: Callable[[int], None],
+) -> NoReturn:
+    """Train a run group in a child of a sweep, and end the process.
+
+    Args:
+      log: file for the group's errors and prints.
+      connection: receives each event as a JSON object, and then {"returned": status}. A process
+        that a plugin has ended with an exit status of its own does not report this.
+      environment: all variables.
+      pin: called with 0; limits this process to some cores.
+    """
+    report = reports.over(connection)
+    status = 1
+    try:
+        # With it, the sweep can kill what plugins leave behind, such as data loaders.
+        os.setpgid(0, 0)
+        for file, stream in ((os.devnull, 0), (log, 1), (log, 2)):
+            os.dup2(os.open(file, os.O_RDWR | os.O_APPEND), stream)
+        os.environ.clear()
+        os.environ.update(environment)
+        pin(0)
+        should_leave = preemption_signal()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)  # blocked by the sweep until now
+        status = train(group_file, folder, should_leave, report)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError, reports.ReaderIsGone):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            report({"returned": status})
+        # Threads and processes of plugins, which Python would wait for, end here.
+        os._exit(status)
 
 
 def run_alone(group_file: Path, folder: Path) -> int:

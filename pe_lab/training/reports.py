@@ -1,4 +1,4 @@
-"""Reports of a run group's process: events as JSON lines, which nothing else can write.
+"""Reports of a run group's process: events as JSON objects, which nothing else can write.
 
 A plugin may print, and its output is not a report. So a process that reports on its stdout reserves
 that stream for reports, and all other output goes to its stderr.
@@ -9,10 +9,15 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
 from typing import Any
 
 Event = Mapping[str, Any]  # a JSON object
 Report = Callable[[Event], None]
+
+
+class ReaderIsGone(Exception):  # noqa: N818
+    """Nobody reads the reports of this process any more. A plugin's BrokenPipeError is no such."""
 
 
 def printed(event: Event) -> None:
@@ -34,16 +39,28 @@ def claim_stdout() -> io.TextIOWrapper:
 def to(file: io.TextIOWrapper) -> Report:
     """Return a function that writes each event to a file as one line.
 
-    It raises BrokenPipeError if the reader has ended.
+    It raises ReaderIsGone if the reader has ended.
     """
 
     def report(event: Event) -> None:
         try:
             file.write(f"{json.dumps(event)}\n")
             file.flush()
-        except BrokenPipeError:
+        except BrokenPipeError as e:
             # Python must not flush into the closed pipe at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
-            raise
+            raise ReaderIsGone from e
+
+    return report
+
+
+def over(connection: Connection) -> Report:
+    """Return a function that sends each event; it raises ReaderIsGone if the reader has ended."""
+
+    def report(event: Event) -> None:
+        try:
+            connection.send_bytes(json.dumps(event).encode())
+        except BrokenPipeError as e:
+            raise ReaderIsGone from e
 
     return report

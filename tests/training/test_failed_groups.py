@@ -9,7 +9,7 @@ import pytest
 from pe_lab.runs import locks, records, run_group_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import RunGroup
-from pe_lab.training import process
+from pe_lab.training import process, reports
 from pe_lab.training.loop import train_run_group
 from pe_lab.training.run_records import write_failure
 from tests import tiny
@@ -45,6 +45,40 @@ def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, ca
     assert process.main(tmp_path / "group.json", tmp_path) == 1
     assert by_seed(tmp_path)[0]["error"] == "ZeroDivisionError: division by zero"
     assert json.loads(capsys.readouterr().out)["event"] == "failed"
+
+
+class WithoutTextError(Exception):
+    def __str__(self):
+        raise RuntimeError("no text either")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (BrokenPipeError(32, "Broken pipe"), "BrokenPipeError: [Errno 32] Broken pipe"),
+        (WithoutTextError(), "WithoutTextError: WithoutTextError"),
+    ],
+)
+def test_an_error_of_a_plugin_is_recorded_whatever_it_is(tmp_path, monkeypatch, error, reason):
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(process, "train_run_group", fail)
+    events = []
+    file = run_group_files.write(tiny.group("rope", seeds=1), tmp_path)
+    assert process.main(file, tmp_path, report=events.append) == 1
+    assert by_seed(tmp_path)[0]["error"] == reason
+    assert events == [{"event": "failed", "error": reason}]
+
+
+def test_a_failure_is_recorded_also_if_nobody_reads_its_report(tmp_path, monkeypatch):
+    def unread(event):
+        raise reports.ReaderIsGone
+
+    monkeypatch.setattr(process, "train_run_group", lambda *a: 1 / 0)
+    file = run_group_files.write(tiny.group("rope", seeds=1), tmp_path)
+    assert process.main(file, tmp_path, report=unread) == 1
+    assert by_seed(tmp_path)[0]["error"] == "ZeroDivisionError: division by zero"
 
 
 def test_a_group_whose_encoding_cannot_be_imported_here_is_recorded_as_failed(

@@ -17,7 +17,7 @@ class Watch:
         self.statuses: dict[str, int] = {}
         self._folder = folder
         self._on_event = on_event
-        self._died: set[Path] = set()  # needs no lock: one thread at a time follows a run group
+        self._died: set[Path] = set()
         self._latest: dict[Path, Event] = {}
 
     def begin(self, file: Path) -> None:

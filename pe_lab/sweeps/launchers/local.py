@@ -1,34 +1,32 @@
 """Starts run groups on this machine: one pinned one-thread worker a core, or one worker a GPU.
 
 If there are fewer workers than GPUs, each worker has several GPUs. Every run group has a process of
-its own, forked by its worker after the common imports, so a crash ends one group only. Two
+its own, forked by a server after the common imports, so a crash ends one group only. Two
 one-thread workers train 1.2 to 1.3 times as much as one worker with two threads.
 """
 
 import contextlib
+import heapq
 import importlib.util
+import itertools
 import os
-import queue
-import signal
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing import connection
 from pathlib import Path
+from typing import NamedTuple
 
 from pe_lab.runs import locks, run_group_files
-from pe_lab.runs.errors import one_line
+from pe_lab.runs.errors import one_line, raise_if_interrupted
+from pe_lab.sweeps.launchers._group_process import GroupProcess, Task
 from pe_lab.sweeps.launchers._watch import Watch
-from pe_lab.sweeps.launchers._worker import Worker
-from pe_lab.sweeps.launchers.base import (
-    Event,
-    Launcher,
-    OnEvent,
-    environment,
-    one_thread,
-)
+from pe_lab.sweeps.launchers.base import Launcher, OnEvent, one_thread
+from pe_lab.training import process
 
-_LOOK_AGAIN = 2.0  # seconds
+TRAIN: process.Train = process.main  # of a run group, in its process
+_LOOK = 0.5  # seconds between two looks at time limits and waiting groups
+_LOOK_AGAIN = 2.0  # seconds until a group that another sweep trains is tried again
 _LAST_WORDS = 5.0  # seconds to report workers that were killed
 _GRACE = 60.0  # seconds that workers have for a checkpoint when the sweep stops
 
@@ -76,20 +74,9 @@ class Local(Launcher):
     def launch(
         self, group_files: Sequence[Path], folder: Path, on_event: OnEvent
     ) -> dict[str, int]:
-        workers = self.at_once(len(group_files))
-        supervisor = _Supervisor(folder, on_event, group_files)
-        threads = []
-        # A thread for each worker, because a worker is followed by reading its pipe, which blocks.
-        for number in range(min(workers, len(group_files))):
-            place = Place.of(number, workers)
-            # A daemon, so that a worker that does not end cannot keep this process alive.
-            thread = threading.Thread(target=supervisor.work, args=(place,), daemon=True)
-            threads.append(thread)
-        for thread in threads:
-            thread.start()
+        supervisor = _Supervisor(folder, on_event, group_files, self.at_once(len(group_files)))
         try:
-            for thread in threads:
-                thread.join()
+            supervisor.run()
         except BaseException:  # Ctrl-C: running groups resume from their checkpoints next time
             supervisor.stop()
             raise
@@ -97,102 +84,97 @@ class Local(Launcher):
 
 
 class _Supervisor:
-    """Hands run groups to workers, and the events of all workers to one function."""
+    """Starts run groups, each in a free place, and passes on their events until all have ended."""
 
-    def __init__(self, folder: Path, on_event: OnEvent, group_files: Sequence[Path]):
+    def __init__(self, folder: Path, on_event: OnEvent, group_files: Sequence[Path], workers: int):
         self.folder, self.on_event = folder, on_event
-        self.waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
-        for file in group_files:
-            self.waiting.put(file)
         self.watch = Watch(folder, on_event)
-        self.workers: list[Worker] = []
-        self.running: set[Path] = set()
-        self.elsewhere: set[Path] = set()  # their process found the lock of another sweep
-        self.stopping = threading.Event()
+        self.waiting = [_Waiting(0.0, number, file) for number, file in enumerate(group_files)]
+        self.num_queued = len(group_files)
+        num_places = min(workers, len(group_files))
+        self.free = [Place.of(number, workers) for number in range(num_places)]
+        self.running: dict[GroupProcess, Place] = {}
+        self.stopping = False
 
-    def work(self, place: "Place") -> None:
-        """The thread of one worker: one run group after the other in one place."""
-        variables = {**environment(), **place.environment()}
-        with Worker(variables, place.pin) as worker:
-            # Before `stopping` is read, so that `stop` reaches every worker that takes a group.
-            self.workers.append(worker)
-            while not self.stopping.is_set():
-                try:
-                    file = self.waiting.get_nowait()
-                except queue.Empty:
-                    # No group is lost: the thread that puts one back looks here again.
-                    return
-                self._take(file, worker)
+    def run(self) -> None:
+        while self.waiting or self.running:
+            raise_if_interrupted()
+            while self.free and self.waiting and self.waiting[0].due <= time.monotonic():
+                self._start(heapq.heappop(self.waiting).file)
+            self._look()
 
-    def _take(self, file: Path, worker: Worker) -> None:
-        self.running.add(file)
+    def _start(self, file: Path) -> None:
         try:
-            later = self._train(file, worker)
-        finally:
-            self.running.discard(file)
-        if later:  # else this thread would take the same locked group again and again
-            time.sleep(_LOOK_AGAIN)
-
-    def _train(self, file: Path, worker: Worker) -> bool:
-        """Train a run group and report how it ended.
-
-        Returns:
-          Whether to wait before the next group.
-        """
-        try:
-            # No fork for a group that another sweep trains. The lock may be taken after this look,
-            # which the process itself then reports as "elsewhere".
-            is_free = _is_free(file)
-            status = self._run(file, worker) if is_free else locks.LATER
-            is_free = is_free and file not in self.elsewhere
-        except OSError as e:  # a disk that is full, or may not be written
+            # No process for a group that another sweep trains. The lock may be taken after this
+            # look, which the process itself then reports as "elsewhere".
+            if not _is_free(file):
+                self._end(file, locks.LATER, is_elsewhere=True)
+                return
+            self.on_event(file.stem, {"event": "started"})
+            place = self.free[0]
+            group = GroupProcess(Task(file, self.folder, place.environment(), place.pin, TRAIN))
+        except (OSError, EOFError) as e:  # a disk that is full or may not be written, a dead server
             self.watch.end(file, 1, one_line(e))
-            return False
+            return
+        self.running[group] = self.free.pop(0)
+
+    def _look(self) -> None:
+        """Pass on the events of all run groups. Wait for one if there is none, but not for long."""
+        news = itertools.chain.from_iterable(group.waitables() for group in self.running)
+        connection.wait(list(news), _LOOK)
+        for group in list(self.running):
+            group.kill_if_late()
+            has_ended = group.has_ended()  # before its last events are read
+            for event in group.events():
+                self.on_event(group.file.stem, event)
+            if has_ended:
+                self.free.append(self.running.pop(group))
+                self._end(group.file, group.end(), group.is_elsewhere)
+
+    def _end(self, file: Path, status: int, is_elsewhere: bool) -> None:
+        """Report how a run group ended, or let it start again."""
         # While the sweep stops, no group starts again. LATER then means that it has saved.
-        if self.stopping.is_set() and status == locks.LATER:
-            self.on_event(file.stem, {"event": "saved" if is_free else "elsewhere"})
-        elif self.stopping.is_set() and status < 0:  # before it could save, or after the grace
+        if self.stopping and status == locks.LATER:
+            self.on_event(file.stem, {"event": "elsewhere" if is_elsewhere else "saved"})
+        elif self.stopping and status < 0:  # before it could save, or after the grace
             self.on_event(file.stem, {"event": "stopped"})
-        elif self.watch.starts_again(file, status, is_elsewhere=not is_free):
-            self.waiting.put(file)  # after the others
-            return status == locks.LATER
+        elif self.watch.starts_again(file, status, is_elsewhere=is_elsewhere):
+            # After the others; later, because a locked group would be tried again at once.
+            pause = _LOOK_AGAIN if status == locks.LATER else 0.0
+            again = _Waiting(time.monotonic() + pause, self.num_queued, file)
+            self.num_queued += 1
+            heapq.heappush(self.waiting, again)
         else:
             self.watch.end(file, status)
-        return False
-
-    def _run(self, file: Path, worker: Worker) -> int:
-        log = self.folder / "logs" / f"{file.stem}.log"
-
-        def on_event(event: Event) -> None:
-            if event["event"] == "elsewhere":
-                self.elsewhere.add(file)
-            self.on_event(file.stem, event)
-
-        self.elsewhere.discard(file)  # of an earlier try
-        on_event({"event": "started"})
-        return worker.train(file, self.folder, log, on_event)
 
     def stop(self) -> None:
         """Make all running groups save and leave.
 
         Groups that still run after a grace period, or at a second interrupt, are killed.
         """
-        self.stopping.set()
-        for file in list(self.running):  # a copy, because the threads change the set
-            self.on_event(file.stem, {"event": "saving"})
-        for worker in self.workers:
-            worker.leave()
+        self.stopping = True
         with contextlib.suppress(KeyboardInterrupt):
-            self._wait(_GRACE)
-        for worker in self.workers:
-            worker.send(signal.SIGKILL)
-        self._wait(_LAST_WORDS)
+            for group in self.running:
+                self.on_event(group.file.stem, {"event": "saving"})
+                group.ask_to_leave()
+            self._follow(_GRACE)
+        for group in self.running:
+            group.kill()
+        self._follow(_LAST_WORDS)
 
-    def _wait(self, seconds: float) -> None:
-        """Wait until every running run group has reported how it ended."""
+    def _follow(self, seconds: float) -> None:
+        """Follow the running run groups until all have ended."""
         until = time.monotonic() + seconds
         while self.running and time.monotonic() < until:
-            time.sleep(0.05)
+            self._look()
+
+
+class _Waiting(NamedTuple):
+    """A run group that waits for a place: from when on, and its number in the queue."""
+
+    due: float  # on the monotonic clock
+    number: int
+    file: Path
 
 
 @dataclass(frozen=True)
@@ -222,7 +204,8 @@ class Place:
         return one_thread()
 
     def pin(self, pid: int) -> None:
-        if self.core is not None and hasattr(os, "sched_setaffinity"):
+        """Let a process, or with 0 this one, run on the core of this place alone."""
+        if self.core is not None and hasattr(os, "sched_setaffinity"):  # Linux only
             os.sched_setaffinity(pid, {self.core})
 
 

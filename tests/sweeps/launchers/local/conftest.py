@@ -1,24 +1,7 @@
-import sys
-
 import pytest
 
 from pe_lab.sweeps.launchers import local
-
-# A worker whose run groups are programs.
-SERVE = """
-import runpy, sys
-from pe_lab.training import worker
-
-def run(program, folder, report):
-    sys.argv = [str(program), str(folder)]
-    try:
-        runpy.run_path(str(program), {"report": report}, run_name="__main__")
-    except SystemExit as e:
-        return e.code
-    return 0
-
-worker.serve(run)
-"""
+from tests.sweeps.launchers.local import programs
 
 
 @pytest.fixture
@@ -26,18 +9,7 @@ def launch(tmp_path, monkeypatch):
     """Launches run groups that are Python programs, in real processes: name -> program, to statuses
     and events.
     """
-    serve = tmp_path / "serve.py"
-    serve.write_text(SERVE, encoding="utf-8")
-    stub = tmp_path / "python"
-    stub.write_text(
-        (
-            f'#!/bin/sh\ntest "$1 $2" = "-m pe_lab.training.worker" && exec "{sys.executable}" '
-            f'"{serve}"\n'
-        ),
-        encoding="utf-8",
-    )
-    stub.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(stub))
+    monkeypatch.setattr(local, "TRAIN", programs.run)
     monkeypatch.delenv("XLA_FLAGS", raising=False)
 
     def call(programs, workers=1, on_event=None):

@@ -1,39 +1,30 @@
 """Ctrl-C ends what the local launcher runs."""
 
+import os
 import signal
-import threading
+import time
 
 import pytest
 
+from pe_lab.runs import errors
 from pe_lab.sweeps.launchers import local
 from tests.sweeps.launchers.local.events import kinds
 
 
 @pytest.fixture
-def interrupted(launch, monkeypatch):
-    """Launches run groups and presses Ctrl-C when one says that it is ready; gives all events until
-    the worker's thread is over.
-    """
-    over = threading.Event()
+def interrupted(launch):
+    """Launches run groups and presses Ctrl-C when one says that it is ready; gives all events."""
 
-    class Thread(threading.Thread):
-        def run(self):
-            super().run()
-            over.set()  # an interrupted join leaves the thread marked as ended (CPython 3.11)
-
-    def call(programs):
+    def call(programs, times=1):
         seen = []
 
         def on_event(group, event):
             seen.append((group, event))
-            if event["event"] == "ready":
-                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            if (event["event"] == "ready") or (event["event"] == "saving" and times == 2):
+                signal.raise_signal(signal.SIGINT)
 
-        with monkeypatch.context() as patched:
-            patched.setattr(threading, "Thread", Thread)
-            with pytest.raises(KeyboardInterrupt):
-                launch(programs, on_event=on_event)
-        assert over.wait(60)
+        with pytest.raises(KeyboardInterrupt):
+            launch(programs, on_event=on_event)
         return seen
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -42,6 +33,7 @@ def interrupted(launch, monkeypatch):
 
 
 SLEEPER = 'import time; report({"event": "ready"}); time.sleep(60)'
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEPER
 
 
 @pytest.mark.slow
@@ -53,14 +45,18 @@ def test_ctrl_c_asks_what_is_running_to_leave_and_waits_for_it(interrupted):
     assert kinds(interrupted({"a": saves}))[1:] == [("a", "ready"), ("a", "saving"), ("a", "saved")]
 
 
-def test_what_does_not_leave_in_time_is_killed(interrupted, monkeypatch):
-    monkeypatch.setattr(local, "_GRACE", 0.2)
-    deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + SLEEPER
-    assert kinds(interrupted({"a": deaf}))[1:] == [
+@pytest.mark.parametrize(("grace", "times"), [(0.2, 1), (60.0, 2)])
+def test_what_does_not_leave_in_time_or_before_a_second_ctrl_c_is_killed(
+    interrupted, monkeypatch, grace, times
+):
+    monkeypatch.setattr(local, "_GRACE", grace)
+    started = time.monotonic()
+    assert kinds(interrupted({"a": DEAF}, times))[1:] == [
         ("a", "ready"),
         ("a", "saving"),
         ("a", "stopped"),
     ]
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize("status", [0, 3])
@@ -79,3 +75,21 @@ def test_nothing_is_started_after_ctrl_c(interrupted):
         ("a", "saving"),
         ("a", "stopped"),
     ]
+
+
+def test_a_signal_whose_exception_was_dropped_stops_the_launcher_at_its_next_look(
+    launch, monkeypatch
+):
+    monkeypatch.setattr(errors, "_received", [signal.SIGTERM])
+    with pytest.raises(errors.Interrupted):
+        launch({"a": ""})
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX")
+def test_a_group_has_a_process_group_of_its_own_and_no_signal_blocked(launch):
+    program = (
+        "import os, signal; report({'event': 'here', 'leads': os.getpgrp() == os.getpid(), "
+        "'blocked': sorted(signal.pthread_sigmask(signal.SIG_BLOCK, []))})"
+    )
+    _, events = launch({"a": program})
+    assert events[1] == ("a", {"event": "here", "leads": True, "blocked": []})

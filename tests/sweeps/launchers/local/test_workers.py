@@ -1,12 +1,18 @@
 """Workers of the local launcher train run groups, and are started again when they die."""
 
 import os
+import random
+import sys
+import time
 from collections import Counter
+from multiprocessing import forkserver
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from pe_lab.runs import locks
-from pe_lab.sweeps.launchers import base, local
+from pe_lab.runs import locks, run_group_files
+from pe_lab.sweeps.launchers import _group_process, base, local
 from tests.sweeps.launchers.local.events import kinds
 
 # A worker that is pinned after it has started waits for that, then says where it runs.
@@ -42,9 +48,8 @@ def test_a_group_that_is_killed_within_a_report_ends(launch):
     """The unfinished line must not hide the worker's report that the group has ended."""
     killed = """
 import os, signal
-(file,) = (c.cell_contents for c in report.__closure__)
-file.write('{"event": "progress", ')
-file.flush()
+(pipe,) = (c.cell_contents for c in report.__closure__)
+os.write(pipe.fileno(), bytes([0, 0, 1, 0]) + b'{"event": "progress", ')  # 22 of 256 bytes
 os.kill(os.getpid(), signal.SIGKILL)
 """
     statuses, _ = launch({"dead": killed, "good": ""})
@@ -72,31 +77,77 @@ def test_a_group_whose_worker_dies_is_tried_once_more(launch):
     assert ("a", {"event": "died", "signal": 9}) in events
 
 
-def test_a_worker_forks_all_its_groups_after_one_start(launch):
-    program = 'import json, os; report({"event": "here", "of": os.getppid(), "is": os.getpid()})'
-    _, events = launch({"a": program, "b": program, "c": program})
-    here = [event for _, event in events if event["event"] == "here"]
+def test_one_server_forks_all_groups_of_all_workers(launch):
+    program = 'import os; report({"event": "here", "of": os.getppid(), "is": os.getpid()})'
+    here = []
+    for workers in (1, 2):
+        _, events = launch({"a": program, "b": program, "c": program}, workers)
+        here += [event for _, event in events if event["event"] == "here"]
     assert len({event["of"] for event in here}) == 1
-    assert len({event["is"] for event in here}) == 3
+    assert len({event["is"] for event in here}) == 6
 
 
-def test_a_worker_that_is_killed_above_its_group_is_started_again(launch):
-    """The run group goes on to its end meanwhile, and is found done."""
-    first = (
-        "import os, pathlib, sys; p = pathlib.Path(sys.argv[1] + '.tried'); p.exists() or "
-        "p.touch() or os.kill(os.getppid(), 9)"
-    )
-    statuses, events = launch({"a": f'{first}; report({{"event": "here"}})', "b": ""})
+def test_a_server_that_is_killed_above_its_group_is_started_again(launch):
+    """The end of its groups is not known, so they are killed and tried once more."""
+    first = 'is_again or __import__("os").kill(__import__("os").getppid(), 9) or time.sleep(60)'
+    statuses, events = launch({"a": f'import time; {first}; report({{"event": "here"}})', "b": ""})
     assert statuses == {"a": 0, "b": 0}
-    tried = [("a", "started"), ("a", "here")]
     assert kinds(events) == [
-        *tried,
+        ("a", "started"),
         ("a", "died"),
         ("b", "started"),
         ("b", "ended"),
-        *tried,
+        ("a", "started"),
+        ("a", "here"),
         ("a", "ended"),
     ]
+
+
+# A data loader that holds all files of its run group open.
+LEAVES = """
+import os, time
+child = os.fork()
+if not child:
+    time.sleep(60)
+    os._exit(0)
+report({"event": "left behind", "pid": child})
+"""
+ENDS = {"": 0, "os.kill(os.getpid(), 9)": -9, "os._exit(0)": 1, "raise SystemExit(3)": 3}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_the_end_of_a_group_is_noticed_and_what_it_has_left_behind_is_killed(launch, end):
+    statuses, events = launch({"a": LEAVES + end, "b": ""})
+    assert statuses == {"a": ENDS[end], "b": 0}
+    for pid in [event["pid"] for _, event in events if "pid" in event]:
+        wait_for_death(pid)
+
+
+def wait_for_death(pid):
+    for _ in range(200):
+        try:
+            os.kill(pid, 0)
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").split()[2]
+        except (ProcessLookupError, FileNotFoundError):
+            return
+        if state == "Z":  # a container may have no process that removes it
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{pid} lives")
+
+
+def test_a_pipe_that_a_group_has_closed_or_filled_with_noise_is_not_its_end(launch):
+    closes = "import os; (pipe,) = (c.cell_contents for c in report.__closure__); "
+    slowly = "; import time; time.sleep(0.3)"
+    programs = {
+        "closes": closes + "pipe.close()" + slowly,
+        "noise": closes + "os.write(pipe.fileno(), bytes([255] * 50))" + slowly,
+        "no object": closes + "pipe.send_bytes(b'3')" + slowly,
+        "good": "",
+    }
+    statuses, events = launch(programs)
+    assert statuses == {"closes": 1, "noise": 1, "no object": 1, "good": 0}
+    assert kinds(events) == [(group, kind) for group in programs for kind in ("started", "ended")]
 
 
 def test_a_folder_that_cannot_be_written_fails_its_groups_and_not_the_sweep(launch, tmp_path):
@@ -267,3 +318,51 @@ def test_a_group_that_took_longer_than_its_time_limit_is_not_tried_again(launch)
     statuses, events = launch({"a": alarm, "b": ""})
     assert statuses == {"a": base.TIME_LIMIT, "b": 0}
     assert kinds(events) == [(group, kind) for group in "ab" for kind in ("started", "ended")]
+
+
+@pytest.mark.parametrize("program", ["os.kill(os.getpid(), signal.SIGSTOP)", "signal.pause()"])
+def test_the_sweep_keeps_the_time_limit_of_a_group_that_cannot(launch, monkeypatch, program):
+    """It is stopped, or its timer is gone."""
+    limits = {"a.json": 0.2}
+    monkeypatch.setattr(run_group_files, "time_limit", lambda file: limits.get(file.name))
+    monkeypatch.setattr(_group_process, "_LIMIT_GRACE", 0.2)
+    statuses, events = launch({"a": f"import os, signal; {program}", "b": ""})
+    assert statuses == {"a": base.TIME_LIMIT, "b": 0}
+    assert kinds(events) == [(group, kind) for group in "ab" for kind in ("started", "ended")]
+
+
+@pytest.mark.slow
+def test_processes_that_start_afresh_do_the_same_as_forks(launch, monkeypatch, tmp_path):
+    """As on macOS."""
+    monkeypatch.setattr(_group_process, "METHOD", "spawn")
+    killed = "import os; is_again or os.kill(os.getpid(), 9)"
+    prints = 'print("hello"); report({"event": "progress", "step": 3})'
+    statuses, events = launch({"killed": killed, "prints": prints, "bad": "1 / 0"}, workers=2)
+    assert statuses == {"killed": 0, "prints": 0, "bad": 1}
+    assert Counter(kinds(events)) == Counter(
+        {
+            ("killed", "started"): 2,
+            ("killed", "died"): 1,
+            ("killed", "ended"): 1,
+            **{(name, kind): 1 for name in ("prints", "bad") for kind in ("started", "ended")},
+            ("prints", "progress"): 1,
+        }
+    )
+    assert (tmp_path / "logs" / "prints.log").read_text(encoding="utf-8") == "hello\n"
+
+
+def test_no_group_imports_the_main_module_or_what_is_in_the_way_of_the_standard_library(
+    launch, monkeypatch, tmp_path
+):
+    """The main module may be a script that starts a sweep, and random.py a file of the user."""
+    for name in ("random.py", "script.py"):
+        (tmp_path / name).write_text("raise SystemExit('imported')", encoding="utf-8")
+    main = ModuleType("__main__")
+    main.__file__ = str(tmp_path / "script.py")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    monkeypatch.chdir(tmp_path)
+    forkserver._forkserver._stop()  # the next one starts here
+    where = 'import os, random, sys; report({"event": "here", "is": random.__file__})'
+    statuses, events = launch({"a": where})
+    assert (statuses, events[1][1]["is"]) == ({"a": 0}, random.__file__)
+    assert sys.modules["__main__"] is main
