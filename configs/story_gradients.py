@@ -5,7 +5,7 @@
 
 Copy of up to 8 of 24 symbols with the index itself, the index divided by the length, and
 `sinusoidal`. Parameters are kept at every point of the curve, and
-`gradient_norms.through_training` (pe_lab/inspection/trained) measures the norm of the loss's
+`gradient_norms.through_training` (pe_lab/contrib/inspection) measures the norm of the loss's
 gradient from them, at the lengths 4, 8, 16 and 24. 36 runs of about 12 seconds of one core.
 
 Declared before the runs: the ratio of the median norms of `raw_index` and `sinusoidal` at length 8

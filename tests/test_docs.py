@@ -10,7 +10,7 @@ import pytest
 
 from configs import encoding_costs
 from docs.build import costs, encodings, performance, tasks
-from pe_lab.inspection.scorecard import PROPERTIES
+from pe_lab.contrib.inspection.scorecard import PROPERTIES
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 from tests.marks import full_except

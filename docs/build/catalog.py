@@ -16,9 +16,9 @@ import numpy as np
 from flax import nnx
 
 from docs.build import costs, markdown
+from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.encodings.requirements import Requirements
-from pe_lab.inspection.untrained import UntrainedEncoding
 from pe_lab.runs import plugins
 from pe_lab.training.costs import num_parameters
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from docs.build import catalog, markdown
-from pe_lab.inspection import encoding_pictures, scorecard
-from pe_lab.inspection.scorecard import Row
-from pe_lab.inspection.untrained import UntrainedEncoding
+from pe_lab.contrib.inspection import encoding_pictures, scorecard
+from pe_lab.contrib.inspection.scorecard import Row
+from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.runs import labels, plugins
 
 SCORECARD = Path("docs/pictures/scorecard.json")

@@ -3,7 +3,7 @@
 `python -m docs.build --measure=initialization` writes them to docs/pictures/guide. The study
 configs/story_gradients.py has the same norms through training:
 
-    from pe_lab.inspection.trained.gradient_norms import through_training
+    from pe_lab.contrib.inspection.trained.gradient_norms import through_training
 """
 
 import dataclasses
@@ -16,8 +16,8 @@ from typing import Any
 import pandas as pd
 
 from docs.build.guide import untrained_pictures
-from pe_lab.inspection import logit_scale
-from pe_lab.inspection.trained import gradient_norms
+from pe_lab.contrib.inspection import logit_scale
+from pe_lab.contrib.inspection.trained import gradient_norms
 from pe_lab.runs import config, records
 from pe_lab.runs.settings import Model
 from pe_lab.studies import quickstart

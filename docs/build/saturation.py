@@ -16,8 +16,8 @@ from scipy import stats
 
 from docs.build import markdown
 from docs.build.published import STUDIES
-from pe_lab.inspection import exposure, rotation_angles
-from pe_lab.inspection.untrained import UntrainedEncoding
+from pe_lab.contrib.inspection import exposure, rotation_angles
+from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.results import formats, frame, run_scores, setting_rules, statistics
 from pe_lab.results.formats import Cell
 from pe_lab.results.run_scores import AREA

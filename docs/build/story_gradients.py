@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pe_lab.inspection.trained import gradient_norms
+from pe_lab.contrib.inspection.trained import gradient_norms
 from pe_lab.results import frame, statistics
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.prose import listed

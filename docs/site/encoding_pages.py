@@ -8,9 +8,9 @@ from typing import Any
 
 from docs.build import catalog, encodings, markdown, suite_grid
 from docs.site import member_pages
+from pe_lab.contrib.inspection import scorecard
+from pe_lab.contrib.inspection.encoding_pictures import caption
 from pe_lab.encodings.base import InputEncoding
-from pe_lab.inspection import scorecard
-from pe_lab.inspection.encoding_pictures import caption
 from pe_lab.results import formats, frame, notes, suite
 from pe_lab.results.formats import Cell, Table
 from pe_lab.runs import plugins

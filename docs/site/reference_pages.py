@@ -25,8 +25,15 @@ API = {
         *("results.frame", "results.study", "results.summary"),
         *("results.run_scores", "results.prose"),
     ),
-    "Inspection": ("inspection.untrained", "inspection.measurements", "inspection.scorecard"),
-    "Trained models": ("training.trained_runs", "inspection.trained.loaded_model"),
+    "Inspection": (
+        "contrib.inspection.untrained",
+        "contrib.inspection.measurements",
+        "contrib.inspection.scorecard",
+    ),
+    "Trained models": (
+        "training.trained_runs",
+        "contrib.inspection.trained.loaded_model",
+    ),
 }
 
 

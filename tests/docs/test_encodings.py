@@ -3,7 +3,7 @@ import re
 import pytest
 
 from docs.build import catalog, costs, encodings
-from pe_lab.inspection.scorecard import Row
+from pe_lab.contrib.inspection.scorecard import Row
 from pe_lab.runs import plugins, records
 
 NUMBERS = {

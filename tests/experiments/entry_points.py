@@ -61,7 +61,7 @@ def refused(module, *arguments, **places):
 
 
 def _serve():
-    import pe_lab.inspection.scorecard_report
+    import pe_lab.contrib.inspection.scorecard_report
     import pe_lab.results.tables
     import pe_lab.sweeps.sweep
     import pe_lab.training.process  # noqa: F401

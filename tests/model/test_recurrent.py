@@ -7,14 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.inspection.trained.loaded_model import LoadedModel
 from pe_lab.model.flops import forward_flops
 from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import RunGroup
-from pe_lab.training.build import build_setup
 from pe_lab.training.loop import Preempted, train_run_group
-from pe_lab.training.trained_runs import TrainedRun
 from tests import models, tiny
 from tests.encodings import laws
 from tests.encodings.subjects import Subject
@@ -112,13 +109,6 @@ def test_a_training_that_was_interrupted_ends_bit_equal(tmp_path):
     assert found["curve"] == expected["curve"]
     assert found["rows"] == expected["rows"]
     assert found["exposure"]["reveals_target_length"] is False
-
-
-def test_its_attention_cannot_be_inspected():
-    run = tiny.config.from_dict(tiny.values(**RECURRENT))
-    trained = TrainedRun(build_setup(run), {}, {})
-    with pytest.raises(UserError, match=r"has no attention to inspect: .* is 'lstm'\.$"):
-        LoadedModel(trained, (3,))
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from pe_lab.inspection import linear_shift, scorecard
-from pe_lab.inspection.trained import input_embeddings
-from pe_lab.inspection.untrained import UntrainedEncoding
+from pe_lab.contrib.inspection import linear_shift, scorecard
+from pe_lab.contrib.inspection.trained import input_embeddings
+from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs import plugin_specs

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from docs.build.guide.numbers import NORMALIZED
-from pe_lab.inspection import encoding_pictures, panels, similarity
-from pe_lab.inspection.untrained import UntrainedEncoding
+from pe_lab.contrib.inspection import encoding_pictures, panels, similarity
+from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import drawing
 
 Tables = Mapping[str, Float[np.ndarray, "l d"]]

@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Float
 
 from docs.build.guide.numbers import named_cosines
-from pe_lab.inspection import similarity
-from pe_lab.inspection.trained.findings import Findings
-from pe_lab.inspection.trained.four_terms import TERMS
-from pe_lab.inspection.trained.run_inspection import inspect_run
-from pe_lab.inspection.trained.sections import training_course
+from pe_lab.contrib.inspection import similarity
+from pe_lab.contrib.inspection.trained.findings import Findings
+from pe_lab.contrib.inspection.trained.four_terms import TERMS
+from pe_lab.contrib.inspection.trained.run_inspection import inspect_run
+from pe_lab.contrib.inspection.trained.sections import training_course
 from pe_lab.results.plots import drawing
 from pe_lab.runs import grid, records
 from pe_lab.runs.errors import UserError

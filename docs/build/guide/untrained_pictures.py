@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from pe_lab.inspection import panels, table_statistics
-from pe_lab.inspection.untrained import UntrainedEncoding
+from pe_lab.contrib.inspection import panels, table_statistics
+from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import drawing, styles
 
 _NUM_POSITIONS = 32

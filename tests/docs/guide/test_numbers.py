@@ -3,7 +3,7 @@ import pytest
 
 from docs.build.guide import numbers
 from docs.build.guide.trained import order_of
-from pe_lab.inspection.untrained import UntrainedEncoding
+from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from tests import models
 
 

@@ -1,0 +1,126 @@
+"""Panels and caption of an encoding that rotates queries and keys."""
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle
+
+from pe_lab.contrib.inspection import measurements, rotation_angles
+from pe_lab.contrib.inspection.panels import (
+    MAP,
+    add_colorbar,
+    color,
+    decay_sentence,
+    mark_end_of_decay,
+    mark_length,
+    whole_ticks,
+)
+from pe_lab.contrib.inspection.scorecard import Row
+from pe_lab.contrib.inspection.untrained import UntrainedEncoding
+
+_POSITIONS = 9  # of a pair that turns
+
+
+def turning_pairs(axis: Axes, encoding: UntrainedEncoding) -> None:
+    """The fastest, a middle and the slowest pair at consecutive positions."""
+    w = _first_head(encoding)
+    # Pairs that do not turn would all be drawn as one point.
+    turning = w[w > 0]
+    if not len(turning):
+        turning = w
+    speeds = turning[[0, len(turning) // 2, -1]]
+    circles = zip((1.0, 0.72, 0.44), speeds, ("outer", "middle", "inner"), strict=True)
+    for radius, speed, name in circles:
+        angle = speed * np.arange(_POSITIONS)
+        x = radius * np.cos(angle)
+        y = radius * np.sin(angle)
+        axis.add_patch(Circle((0, 0), radius, fill=False, color="0.85", linewidth=0.8, zorder=0))
+        axis.plot([0, radius], [0, 0], color="0.85", linewidth=0.8, zorder=0)
+        axis.scatter(x, y, c=np.arange(_POSITIONS), cmap="viridis", s=24, zorder=2)
+        text = f"{name}: {np.degrees(speed):.2g}° per position"
+        axis.text(1.25, 2 * radius - 1.44, text, fontsize=7, va="center")
+    axis.set_xlim(-1.1, 3.1)
+    axis.set(title=f"three pairs of channels, positions 0 to {_POSITIONS - 1}", aspect="equal")
+    axis.axis("off")
+
+
+def cosines(axis: Axes, encoding: UntrainedEncoding) -> None:
+    """cos(distance * w) of each pair."""
+    w = _first_head(encoding)
+    angles = np.arange(encoding.length)[:, None] * w
+    image = axis.imshow(
+        np.cos(angles), aspect="auto", cmap=MAP, vmin=-1, vmax=1, interpolation="nearest"
+    )
+    add_colorbar(axis, image)
+    axis.set(title="cosine of the angle between query and key", ylabel="distance (positions)")
+    axis.set_xlabel("pair of channels, fastest first")
+    every = max(1, len(w) // 8)
+    ticks = np.arange(len(w))[::every]
+    axis.set_xticks(ticks, ticks + 1)  # pairs are numbered from 1
+
+
+def periods(axis: Axes, encoding: UntrainedEncoding) -> None:
+    """Period of each pair against the length."""
+    w = _first_head(encoding)
+    complete = rotation_angles.completes_period(w, encoding.length)
+    pair = np.arange(1, len(w) + 1)
+    turns = w > 0
+    bars = (
+        (complete & turns, color(encoding), "fits into the length"),
+        (~complete & turns, "0.75", "longer: new angles beyond it"),
+    )
+    for is_bar, shade, name in bars:
+        axis.bar(pair[is_bar], 2 * np.pi / w[is_bar], color=shade, label=name)
+    axis.axhline(encoding.length, color="black", linestyle="--", linewidth=1)
+    axis.annotate(
+        f"length {encoding.length}",
+        (pair[-1] + 0.4, encoding.length),
+        textcoords="offset points",
+        xytext=(0, 3),
+        fontsize=6.5,
+        ha="right",
+    )
+    axis.set(title="period of each pair", xlabel="pair of channels", ylabel="positions")
+    axis.set_yscale("log")
+    axis.legend()
+    whole_ticks(axis, len(w), first=1)
+
+
+def similarity_curve(axis: Axes, encoding: UntrainedEncoding) -> None:
+    """Logit of a unit query with itself at a distance, averaged over all directions."""
+    length = encoding.lengths(1, 2, 4)[-1]
+    by_head = measurements.similarity_by_distance(encoding, length)
+    mean = by_head.mean(axis=0)
+    largest_difference = np.ptp(by_head, axis=0).max()
+    heads_differ = largest_difference > 0.02 * np.ptp(by_head)
+    if heads_differ:
+        for line in by_head:
+            axis.plot(line, color=color(encoding), alpha=0.3, linewidth=0.8)
+    axis.plot(mean, color=color(encoding))
+    mark_length(axis, encoding)
+    mark_end_of_decay(axis, mean)
+    axis.set(title="logit of a unit query and an equal key", xlabel="distance (positions)")
+    axis.set_ylabel("logit (thin: by head)" if heads_differ else "logit")
+
+
+PANELS = (turning_pairs, cosines, periods, similarity_curve)
+
+
+def caption(row: Row) -> str:
+    complete = row.numbers.get("pairs that complete a period")
+    product = "the product of a query and an equal key by distance, averaged over all directions"
+    if complete is None:
+        return f"The curve is {product}. {decay_sentence(row)}"
+    return (
+        "Queries and keys are pairs of channels, which are points on circles. Top left: from one "
+        "position (dark) to the next (lighter), each pair turns by its own angle. Top right: the "
+        "cosine of the angle between query and key, which is what remains of their product, pair "
+        f"by pair. Bottom left: {complete:.0%} of the pairs complete a period within the length; "
+        "the others (gray) reach angles in longer examples that do not occur in training. Bottom "
+        f"right: {product}. The dashed lines are the length. {decay_sentence(row)}"
+    )
+
+
+def _first_head(encoding: UntrainedEncoding) -> Float[np.ndarray, "p"]:
+    frequencies = rotation_angles.frequencies(encoding)
+    return np.zeros(1) if frequencies is None else frequencies[0]

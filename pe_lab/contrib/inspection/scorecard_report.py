@@ -1,0 +1,86 @@
+"""Output files of an inspection of encodings: scorecard.md, scorecard.csv and pictures."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pe_lab.contrib.inspection import encoding_pictures, scorecard
+from pe_lab.contrib.inspection.untrained import UntrainedEncoding
+from pe_lab.results.plots.drawing import SUFFIXES
+from pe_lab.runs import files
+from pe_lab.runs.errors import UserError, one_line
+
+Draw = Callable[[Sequence[UntrainedEncoding], Sequence[Path]], None]
+
+
+def write(encodings: Sequence[UntrainedEncoding], folder: Path) -> str:
+    """Write all output files into a folder, and return the scorecard.
+
+    Raises:
+      UserError: one of the encodings, perhaps of the user's own package, fails.
+    """
+    rows = [_row(encoding) for encoding in encodings]
+    folder.mkdir(parents=True, exist_ok=True)
+    sections = []
+    for encoding, row, stem in zip(encodings, rows, file_stems(encodings), strict=True):
+        encoding_pictures.draw(encoding, _files(folder, stem))
+        caption = encoding_pictures.caption(row)
+        sections.append(f"## {row.name}\n\n![{row.name}]({stem}.png)\n\n{caption}")
+    embeddings = [encoding for encoding in encodings if encoding.kind == "embedding"]
+    similar = [encoding for encoding in encodings if encoding.kind in ("embedding", "rotation")]
+    comparisons: tuple[tuple[str, str, Draw, list[UntrainedEncoding]], ...] = (
+        ("paths", "Paths of embeddings", encoding_pictures.draw_paths, embeddings),
+        ("similarities", "Similarity by distance", encoding_pictures.draw_similarities, similar),
+    )
+    for stem, title, draw, compared in comparisons:
+        if len(compared) > 1:  # one encoding is compared with no other
+            draw(compared, _files(folder, stem))
+            sections.append(f"## {title}\n\n![{title}]({stem}.png)")
+    card = scorecard.table(rows)
+    parts = [
+        _introduction(encodings[0]),
+        card,
+        scorecard.legend() + "\n" + scorecard.reasons(rows),
+        *sections,
+        "## All numbers",
+        scorecard.all_numbers(rows),
+    ]
+    page = "\n\n".join(part.strip() for part in parts) + "\n"
+    files.write_text(folder / "scorecard.md", page)
+    files.write_text(folder / "scorecard.csv", scorecard.as_csv(rows))
+    return card
+
+
+def file_stems(encodings: Sequence[UntrainedEncoding]) -> list[str]:
+    """File names of the encodings, such as rope_base_500000_0, numbered where they coincide."""
+    stems = [re.sub(r"\W+", "_", encoding.name).strip("_") for encoding in encodings]
+    numbered = []
+    for i, stem in enumerate(stems):
+        before = stems[:i].count(stem)
+        numbered.append(f"{stem}__{before + 1}" if before else stem)
+    return numbered
+
+
+def _introduction(encoding: UntrainedEncoding) -> str:
+    return (
+        f"# Scorecard\n\nProperties of position encodings before any training, with length "
+        f"{encoding.length}, width {encoding.width}, {encoding.num_heads} heads and parameters of "
+        f"seed {encoding.seed}. A cell is a verdict and the number behind it. The properties "
+        f"describe the encoding alone: they do not say how well a model trains with it or how far "
+        f"it generalizes."
+    )
+
+
+def _files(folder: Path, stem: str) -> list[Path]:
+    return [folder / f"{stem}{suffix}" for suffix in SUFFIXES]
+
+
+def _row(encoding: UntrainedEncoding) -> scorecard.Row:
+    try:
+        return scorecard.row(encoding)
+    # An encoding of the user's own package may fail in any of these ways.
+    except (TypeError, ValueError, AttributeError) as e:
+        if isinstance(e, UserError):
+            raise
+        reason = f"{type(e).__name__}: {one_line(e)}"
+        raise UserError(f"{encoding.name} cannot be read: {reason}") from e
