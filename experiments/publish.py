@@ -12,7 +12,6 @@ A row is copied to results/published/suite_rows after its digests and settings a
 class is not imported. `python -m docs.build` then adds the row to the table that pe_lab ships.
 """
 
-import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from pe_lab.cli._arguments import argument, flag
 from pe_lab.results import frame, plots, tables
 from pe_lab.results import suite as table_of_suite
 from pe_lab.results.study import Study
-from pe_lab.runs import records, study_files
+from pe_lab.runs import files, records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.studies import _suite as suite
@@ -91,9 +90,7 @@ def _publish_row(file: Path, options: Options) -> int:
         rows = table_of_suite.united(published, [folder], _suite.protocol(suite.FULL))
         if rows.left_out:
             raise UserError(f"{file} is no row of the suite: {rows.left_out[0]}")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(folder, target)
+        files.replace_folder(folder, target)
     print(f"published the row of {label} in {target}; python -m docs.build adds it to the table")
     return 0
 

@@ -27,6 +27,16 @@ _DISK = (
     errno.EACCES,
     errno.EPERM,
     errno.EIO,
+    errno.EFBIG,
+)
+# What a path of a user may be: a folder in /proc, or one that is a file.
+_NO_PLACE = (
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EEXIST,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
 )
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)  # the last one is of `raise_again`
@@ -93,12 +103,10 @@ def _status(body: Callable[[], int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as e:
-        if e.errno not in _DISK:
+        if e.errno not in (*_DISK, *_NO_PLACE):
             raise
-        print(
-            f"error: {one_line(e)}; what is finished is kept, and the same command goes on",
-            file=sys.stderr,
-        )
+        kept = "; what is finished is kept, and the same command goes on"
+        print(f"error: {one_line(e)}{kept if e.errno in _DISK else ''}", file=sys.stderr)
         return 1
     except (MemoryError, RuntimeError) as e:
         if not _is_out_of_memory(e):

@@ -1,6 +1,5 @@
 """Training of rows of the standard suite, and the table of all rows."""
 
-import contextlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from pe_lab.cli import _training
 from pe_lab.results import read_analysis_spec
 from pe_lab.results import suite as table_of_suite
 from pe_lab.results.suite import SuiteProtocol
-from pe_lab.runs import files, grid, records
+from pe_lab.runs import files, grid, names, records
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
 from pe_lab.studies import _suite as suite
@@ -49,10 +48,7 @@ def run(
         points = _points(form, label, encodings, tasks_of[label])
         failures = _train(form, label, encodings, points, folder / folder_name(label), mode)
         failed |= failures or {}
-    if mode.only_prints:
-        with contextlib.suppress(OSError):
-            folder.rmdir()  # planning made it, unless it has files
-    else:
+    if not mode.only_prints:
         _show(form, folder)
         if bundle:
             _write_bundle(rows, folder, bundle)
@@ -66,8 +62,12 @@ def _write_bundle(rows: Mapping[str, Encodings], folder: Path, file: Path) -> No
 
 
 def folder_name(label: str) -> str:
-    """Return the name of the folder of a row."""
-    return re.sub(r"[^\w.=-]+", "_", label).strip("_")
+    """Return the name of the folder of a row.
+
+    Raises:
+      UserError: the label gives none, such as "..".
+    """
+    return names.plain(re.sub(r"[^\w.=-]+", "_", label).strip("_"), f"a row, from {label!r}")
 
 
 def _points(form: Form, label: str, encodings: Encodings, tasks: list[str]) -> list[Point]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument
+from pe_lab.runs import texts
 from pe_lab.runs.errors import UserError
 
 
@@ -28,7 +29,7 @@ def run(options: Options) -> int:
         raise UserError(f"There is no folder {options.study}.")
     num_problems = 0
     for sentence in integrity.problems(options.study):
-        print(sentence, flush=True)
+        print(texts.printable(sentence), flush=True)
         num_problems += 1
     if not num_problems:
         print(f"{options.study}: no problem found")

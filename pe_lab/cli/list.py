@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pe_lab.cli import _catalog
 from pe_lab.cli._arguments import argument
+from pe_lab.runs import texts
 
 
 @dataclass(frozen=True)
@@ -26,5 +27,5 @@ def run(options: Options) -> int:
         return 0
     width = max(map(len, summaries))
     for name, line in summaries.items():
-        print(f"{name:{width}}  {line}".rstrip())
+        print(texts.printable(f"{name:{width}}  {line}").rstrip())
     return 0

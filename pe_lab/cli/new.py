@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pe_lab.cli._arguments import argument, flag
-from pe_lab.runs import commands
+from pe_lab.runs import commands, files
 from pe_lab.runs.errors import UserError
 
 FOLDERS = {
@@ -76,7 +76,7 @@ def write(root: Path, family: str, name: str, kind: str) -> list[Path]:
     values = {"name": name, "Class": _class_name(name), "label": name.replace("_", " ")}
     for file, source in ((member, template), (test, f"test_{template}")):
         text = (TEMPLATES / f"{source}.txt").read_text(encoding="utf-8")
-        (root / file).write_text(string.Template(text).substitute(values), encoding="utf-8")
+        files.write_text(root / file, string.Template(text).substitute(values))
     return [member, test]
 
 

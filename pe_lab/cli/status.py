@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag, whole_number
+from pe_lab.runs import texts
 from pe_lab.sweeps import durations, status
 
 
@@ -30,7 +31,7 @@ class Options:
 
 def run(options: Options) -> int:
     progress = status.read(options.study)
-    print("\n".join(lines(progress)))
+    print("\n".join(map(texts.printable, lines(progress))))
     if not options.retry_failed or not progress.count("failed"):
         return 0
     from pe_lab.sweeps import sweep  # imports JAX, which printing the progress does not need

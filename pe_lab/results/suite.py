@@ -156,6 +156,9 @@ def _row(folder: Path, protocol: SuiteProtocol) -> Rows:
     if study.name != protocol.study:
         reason = f"its study is {study.name}, and this table is of {protocol.study}"
         return Rows(pd.DataFrame(), (f"{folder.name} is left out: {reason}.",))
+    if not {"task", "model.encodings"} <= set(study.axes):
+        reason = "its study has no tasks or no encodings as an axis"
+        return Rows(pd.DataFrame(), (f"{folder.name} is left out: {reason}.",))
     tasks_of: dict[str, list[str]] = {}  # by the reason to leave them out
     planned = set(study.variants["task"])
     for task in protocol.configs:
@@ -165,6 +168,9 @@ def _row(folder: Path, protocol: SuiteProtocol) -> Rows:
     kept = tasks_of.pop("", [])
     name = study.variants["model.encodings"].iloc[0]
     left_out = []
+    if not kept and not tasks_of:
+        of_suite = ", ".join(protocol.configs)
+        left_out.append(f"{name} is left out: its study has none of the tasks {of_suite}.")
     for reason, tasks in tasks_of.items():
         left_out.append(f"{name} is left out of {', '.join(tasks)}: {reason}.")
     if not kept:

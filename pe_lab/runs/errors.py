@@ -8,6 +8,7 @@ from types import FrameType
 from typing import NoReturn
 
 from pe_lab.choices import unknown_name
+from pe_lab.runs import texts
 
 LONGEST_WORD = 200  # characters of a user's text that an error message repeats
 _LONGEST_MESSAGE = 2000
@@ -60,7 +61,7 @@ def one_line(error: BaseException) -> str:
         message = " ".join(str(error).split())
     except Exception:  # of the code of a plugin
         message = ""
-    return message or type(error).__name__
+    return texts.printable(message) or type(error).__name__
 
 
 def line_in(file: Path, error: BaseException) -> int | None:
@@ -72,6 +73,7 @@ def line_in(file: Path, error: BaseException) -> int | None:
 
 def shortened(message: str) -> str:
     """Return an error message with long texts of a user cut."""
+    message = texts.printable(message, keep="\n")
     words_cut = _LONG_WORD.sub(lambda match: f"{match.group()[:LONGEST_WORD]}…", message)
     if len(words_cut) <= _LONGEST_MESSAGE:
         return words_cut

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import stat
 import threading
 import zlib
@@ -33,7 +34,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666)
     try:
         with os.fdopen(handle, "w+b") as file:
             yield file
@@ -43,6 +44,31 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def replace_folder(source: Path, target: Path) -> None:
+    """Make a copy of a folder the folder `target`.
+
+    A kill in between leaves the old folder or the new one, and one of them as `target` or, until
+    the next call, as .NAME.before.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    new, before = (target.with_name(f".{target.name}.{word}") for word in ("new", "before"))
+    if before.exists() and not target.exists():
+        before.rename(target)  # of a call that was killed between its two renames
+    for remains in (new, before):
+        shutil.rmtree(remains, ignore_errors=True)
+    try:
+        for file in sorted(source.rglob("*")):
+            if file.is_file():
+                write_bytes(new / file.relative_to(source), file.read_bytes())
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+    if target.exists():
+        target.rename(before)
+    new.rename(target)
+    shutil.rmtree(before, ignore_errors=True)
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Mapping
 
+from pe_lab.runs import texts
 from pe_lab.runs.errors import UserError
 
 # A quoted string, or a user's class, package.module:Class.
@@ -26,7 +27,7 @@ def label(value: object) -> str:
         return f"{name}({', '.join(arguments)})" if arguments else name
     if isinstance(value, list | tuple):
         return " + ".join(label(item) for item in value) or "none"
-    return str(value)
+    return texts.printable(str(value))
 
 
 def argument_label(value: object) -> str:
@@ -38,7 +39,7 @@ def argument_label(value: object) -> str:
         items = ", ".join(map(argument_label, value))
         comma = "," if len(value) == 1 else ""
         return f"({items}{comma})"
-    return str(value)
+    return texts.printable(str(value))
 
 
 def agrees(expected: object, actual: object) -> bool:

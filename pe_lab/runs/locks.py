@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,21 +18,30 @@ def held(file: Path) -> Iterator[bool]:
     Yields:
       True if this process holds the lock, False if another one does.
     """
-    with open(file, "w", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+    with _locked(file, os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX) as is_ours:
+        yield is_ours
 
 
 def is_held(file: Path) -> bool:
-    """Whether another process holds the lock of a file."""
-    if not file.exists():
-        return False
+    """Whether another process holds the lock of a file. Nothing is written."""
     try:
-        with held(file) as is_free:
+        # Shared, because a file that is open for reading has no exclusive lock on NFS.
+        with _locked(file, os.O_RDONLY, fcntl.LOCK_SH) as is_free:
             return not is_free
-    except OSError:  # a folder that may only be read
+    except OSError:  # there is no lock, or it is a link
         return False
+
+
+@contextlib.contextmanager
+def _locked(file: Path, flags: int, kind: int) -> Iterator[bool]:
+    # A results folder from elsewhere may have a link or a pipe here: no file of the user that it
+    # leads to is touched, and no pipe blocks.
+    handle = os.open(file, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(handle)

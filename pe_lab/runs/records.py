@@ -21,7 +21,15 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
-from pe_lab.runs import files, json_values, older_records, record_checks, record_lines
+from pe_lab.runs import (
+    files,
+    json_values,
+    names,
+    older_records,
+    record_checks,
+    record_lines,
+    texts,
+)
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.record_lines import KEYS, digest
 from pe_lab.runs.record_schema import JsonObject, Record
@@ -60,19 +68,7 @@ def solved(exact_matches: Collection[float], threshold: float) -> bool:
 
 def path_of(folder: Path, run_id: str) -> Path:
     """Return the path of a run's record in the folder of a study."""
-    return folder / "records" / f"{plain(run_id)}.json"
-
-
-def plain(name: str) -> str:
-    """Return a name from a file or a flag, if it cannot lead out of its folder.
-
-    Raises:
-      UserError: it is a path.
-    """
-    has_separator = any(character in name for character in "/\\\0")
-    if not name or name.startswith(".") or has_separator:
-        raise UserError(f"{name!r} is not the name of a run or a run group.")
-    return name
+    return folder / "records" / f"{names.plain(run_id, 'a run')}.json"
 
 
 def write(folder: Path, record: JsonObject) -> Path:
@@ -161,6 +157,10 @@ def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
         record["digest"] = digest(record)
     if reason := record_checks.mistake(record):
         raise DamagedRecord(path, reason)
+    # Errors and words reach terminals and pages. The config stays, because it is trained again.
+    if b"\\" in text or not text.isascii():
+        config = record["config"]
+        record = {**texts.printable_values(record), "config": config}
     # A record of this version may lack newer settings. Its digest still belongs to the file.
     config = older_records.with_added_settings(record["config"])
     return cast(Record, {**record, "config": config})
@@ -197,10 +197,10 @@ def each(
       UserError: the archive or, without `damaged`, a file is damaged; or another version.
     """
     try:
-        names = files.names_in(folder / "records")
+        file_names = files.names_in(folder / "records")
     except OSError as e:
         raise UserError(f"{folder / 'records'} cannot be read ({one_line(e)}).") from e
-    paths = [folder / "records" / name for name in names if name.endswith(".json")]
+    paths = [folder / "records" / name for name in file_names if name.endswith(".json")]
     # The archive's record of a run may be older than its file, even if the file is damaged.
     replaced = {path.stem for path in paths}
     for record in read_archive(folder, only_heads=only_heads):

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pe_lab.runs import files, records
+from pe_lab.runs import files, names, records, texts
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.record_schema import JsonObject
 
@@ -57,7 +57,11 @@ def write(
     analysis: JsonObject,
     tuning: JsonObject | None = None,
 ) -> None:
-    """Write folder/study.json atomically, with its digest."""
+    """Write folder/study.json atomically, with its digest.
+
+    Raises:
+      UserError: `read` would refuse it, because a name or a label has a control character.
+    """
     content: dict[str, object] = {"schema_version": SCHEMA_VERSION, "name": name}
     if analysis:
         content["analysis"] = analysis
@@ -67,6 +71,10 @@ def write(
     for entry_labels, run_id in entries:
         plain_entries.append({"labels": entry_labels, "run_id": run_id})
     content["entries"] = plain_entries
+    try:
+        _study(content)
+    except ValueError as e:
+        raise UserError(f"The study {name!r} cannot be written: {one_line(e)}.") from e
     content["digest"] = records.digest(content)
     records.write_json(folder / "study.json", content)
 
@@ -127,7 +135,7 @@ def _study(content: JsonObject) -> StudyFile:
             if not isinstance(label, str):
                 raise ValueError("a label is not a text")
             entry_labels[_NEW_AXES.get(axis, axis)] = label
-        entries.append((entry_labels, records.plain(_typed(entry, "run_id", str))))
+        entries.append((entry_labels, names.plain(_typed(entry, "run_id", str), "a run")))
     if not entries:
         raise ValueError("it names no run")
     tuning = _typed(content, "tuning", dict) if content.get("tuning") is not None else None
@@ -136,7 +144,19 @@ def _study(content: JsonObject) -> StudyFile:
     name = _typed(content, "name", str)
     if "/" in name:  # `publish` names a folder after it
         raise ValueError("its name is a path")
+    names.plain(name, "a study")
+    if texts.printable_values(content) != _as_json(content):
+        raise ValueError("a text in it has a control character")
     return StudyFile(name, entries, _with_new_names(analysis), tuning, later_runs)
+
+
+def _as_json(content: object) -> object:
+    """Return plain data with lists in place of tuples, as JSON gives it back."""
+    if isinstance(content, Mapping):
+        return {key: _as_json(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_as_json(value) for value in content]
+    return content
 
 
 def _typed(values: JsonObject, key: str, kind: type) -> Any:

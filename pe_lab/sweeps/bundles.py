@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pe_lab
-from pe_lab.runs import files, plugin_sources, records
+from pe_lab.runs import files, names, plugin_sources, records
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.record_schema import JsonObject, Record
 
@@ -27,7 +27,6 @@ SCHEMA_VERSION = 1
 _MANIFEST = "manifest.json"
 _STUDY, _COST = "study.json", "cost.json"
 _SOURCE = re.compile(r"sources/[\w.]+\.py")
-_MOST_BYTES = 100_000_000  # of all files; a row has about half a megabyte
 # What reading a damaged archive can raise; RuntimeError if a flipped bit marks a file as encrypted.
 _DAMAGE = (
     EOFError,
@@ -48,6 +47,7 @@ def write(folder: Path, label: str, file: Path) -> None:
     Raises:
       UserError: a class has changed since the training, or its file is gone.
     """
+    names.plain(label, "a row")
     of_runs = records.read_all(folder)
     content = {_STUDY: (folder / _STUDY).read_bytes()}
     if (folder / _COST).exists():
@@ -62,7 +62,7 @@ def write(folder: Path, label: str, file: Path) -> None:
         "files": {name: _sha256(data) for name, data in content.items()},
     }
     content[_MANIFEST] = json.dumps(manifest, indent=1).encode()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with files.replacing(file) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(content.items()):
             archive.writestr(zipfile.ZipInfo(name, _TIME), data, zipfile.ZIP_DEFLATED)
 
@@ -83,8 +83,10 @@ def unpack(file: Path, folder: Path) -> str:
         raise UserError(f"{file} has schema_version {version}; this pe_lab reads {SCHEMA_VERSION}.")
     if {name: _sha256(data) for name, data in content.items()} != digests:
         raise UserError(f"{file} is damaged: a file in it does not match its digest.")
+    names.plain(str(label), f"a row, which {file} gives")
     for name, data in content.items():
         files.write_bytes(folder / name, data)
+    _check_size(folder / records.ARCHIVE, file)
     for name, digest in _classes(records.read_all(folder).values()).items():
         source = content.get(_source_name(name))
         if source is None or _sha256(source)[: len(digest)] != digest:
@@ -99,14 +101,28 @@ def _content(file: Path) -> dict[str, bytes]:
       ValueError: it has a file that is not part of a row, or its files are too large.
     """
     with zipfile.ZipFile(file) as archive:
-        if sum(each.file_size for each in archive.infolist()) > _MOST_BYTES:
-            raise ValueError(f"its files have more than {_MOST_BYTES:,} bytes")
-        names = archive.namelist()
+        if sum(each.file_size for each in archive.infolist()) > files.MOST_BYTES:
+            raise ValueError(f"its files have more than {files.MOST_BYTES:,} bytes")
+        members = archive.namelist()
+        if len(set(members)) < len(members):
+            raise ValueError("it has two files of one name")
         known = {_MANIFEST, _STUDY, _COST, records.ARCHIVE}
-        others = [name for name in names if name not in known and not _SOURCE.fullmatch(name)]
+        others = [name for name in members if name not in known and not _SOURCE.fullmatch(name)]
         if others:
             raise ValueError(f"it has a file {others[0]!r}")
-        return {name: archive.read(name) for name in names}
+        return {name: archive.read(name) for name in members}
+
+
+def _check_size(archive: Path, file: Path) -> None:
+    """Refuse records that are small only while they are compressed."""
+    size = 0
+    try:
+        for line in files.compressed_lines(archive):
+            size += len(line)
+            if size > files.MOST_BYTES:
+                raise ValueError(f"its records have more than {files.MOST_BYTES:,} bytes")
+    except (OSError, ValueError) as e:
+        raise UserError(f"{file} has no records that can be read ({one_line(e)}).") from e
 
 
 def _classes(of_runs: Iterable[Record]) -> dict[str, str]:

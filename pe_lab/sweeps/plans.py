@@ -185,11 +185,14 @@ def _check_code(unfinished: Sequence[Run], by_id: dict[str, Record]) -> None:
 
 
 def _check_writable(folder: Path) -> None:
+    """Check that a folder can be written or made. A plan makes no folder."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".writable-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        above = (folder.absolute(), *folder.absolute().parents)
+        existing = next(path for path in above if path.exists())
+        if not existing.is_dir():
+            raise NotADirectoryError(f"{existing} is no folder")
+        if not os.access(existing, os.W_OK | os.X_OK):
+            raise PermissionError(f"{existing} may only be read")
     except OSError as e:
         raise UserError(
             f"The results folder {folder} cannot be written ({one_line(e)}). Give another: "

@@ -1,6 +1,5 @@
 """The training of a study from its config: in one stage or, if settings are tuned, in several."""
 
-import contextlib
 import dataclasses
 import sys
 from dataclasses import dataclass
@@ -104,8 +103,6 @@ class _Stages:
         self._print_notes(asked, todo)
         if mode.dry_run:
             print(todo.estimate(self.launcher.at_once(len(todo.groups))))
-            with contextlib.suppress(OSError):
-                folder.rmdir()  # planning made it, unless it has files
             return None
         if mode.write_groups:
             for file in sweep.write_groups(todo):

@@ -8,7 +8,7 @@ import jax
 from jaxtyping import PyTree
 
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import jax_settings, records, run_group_files
+from pe_lab.runs import jax_settings, names, records, run_group_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import CheckpointOfRun, Record
 from pe_lab.runs.run import RunGroup
@@ -115,7 +115,7 @@ def _check_settings(record: Record) -> None:
 def _checkpoints_of(folder: Path, record: Record) -> tuple[RunGroup, Path, TrainState]:
     """The group of a run, the folder of its checkpoints, and its state without values."""
     run_id, saved_as = record["run_id"], checkpoint_of(folder, record)
-    file = run_group_files.path_of(folder, records.plain(saved_as["run_group"]))
+    file = run_group_files.path_of(folder, names.plain(saved_as["run_group"], "a run group"))
     if not file.exists():  # a published study has records alone
         raise UserError(f"The checkpoint of {run_id} is gone: {file} is missing.")
     group = run_group_files.read(file)

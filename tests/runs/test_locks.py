@@ -1,8 +1,11 @@
 """One process at a time, however it ends."""
 
+import os
 import signal
 import subprocess
 import sys
+
+import pytest
 
 from pe_lab.runs import locks
 
@@ -30,3 +33,30 @@ def test_a_lock_is_one_processs_and_ends_with_it_even_killed(tmp_path):
             assert (mine, again) == (True, False)
     with locks.held(file) as mine:
         assert mine
+
+
+def test_a_lock_that_is_a_link_leads_to_no_file_of_the_user(tmp_path):
+    precious, lock = tmp_path / "precious", tmp_path / "a.lock"
+    precious.write_text("precious")
+    lock.symlink_to(precious)
+    assert not locks.is_held(lock)
+    with pytest.raises(OSError, match="symbolic links"), locks.held(lock):
+        pass
+    lock.unlink()
+    lock.symlink_to(tmp_path / "nowhere")
+    assert not locks.is_held(lock)
+    assert (precious.read_text(), not (tmp_path / "nowhere").exists()) == ("precious", True)
+
+
+def test_a_look_at_a_lock_writes_nothing(tmp_path):
+    file = tmp_path / "a.lock"
+    assert not locks.is_held(file)
+    assert not file.exists()
+    os.mkfifo(file)  # and it does not wait for a writer
+    assert not locks.is_held(file)
+    file.unlink()
+    file.write_text("text")
+    assert not locks.is_held(file)
+    with locks.held(file):
+        assert locks.is_held(file)
+    assert file.read_text() == "text"

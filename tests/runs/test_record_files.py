@@ -127,7 +127,7 @@ def test_a_studys_folder_is_this_one_one_beside_it_or_a_path(study, expected):
 
 @pytest.mark.parametrize("name", ["", "../x", "/etc/x", "a/b", ".hidden", "a\\b", "a\0b"])
 def test_a_name_cannot_leave_its_folder(name, tmp_path):
-    with pytest.raises(UserError, match=r"is not the name of a run or a run group\.$"):
+    with pytest.raises(UserError, match=r"is not the name of a run\.$"):
         records.path_of(tmp_path, name)
 
 

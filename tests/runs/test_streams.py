@@ -41,3 +41,15 @@ def test_what_a_plugin_prints_does_not_end_a_worker(tmp_path, monkeypatch):
     monkeypatch.setattr(process, "_train", lambda *_: print(TEXT, flush=True) or 0)
     assert process.main(tmp_path / "group.json", tmp_path) == 0
     assert printed.getvalue() == b"2 ? 3 ? ?? ?\n"
+
+
+@pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_ends_no_command_and_no_file_takes_its_number(redirected, tmp_path):
+    program = f"{COMMAND.replace('exit_with(lambda:', 'exit_with(lambda: keep() or')}".replace(
+        "text =",
+        "keep = lambda: keep.__dict__.update(file=open(sys.argv[1], 'w'))\ntext =",
+    )
+    command = ["sh", "-c", f'"$@" {redirected}', "sh", sys.executable, "-c", program]
+    done = subprocess.run([*command, tmp_path / "file"], check=False, timeout=60)
+    assert done.returncode == 0
+    assert (tmp_path / "file").read_text() == ""

@@ -1,8 +1,10 @@
 """A row of the suite as one archive, and its publication."""
 
+import gzip
 import hashlib
 import io
 import json
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -10,13 +12,16 @@ from pathlib import Path
 import pytest
 
 from experiments import publish
-from pe_lab.runs import records, study_files
+from pe_lab.cli import _suite
+from pe_lab.runs import files, records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.studies import _suite as suite
 from pe_lab.sweeps import bundles
 from tests.results.fake_study import point, record, write_study
 
 ROOT = Path(__file__).parents[2]
+BOMB = gzip.compress(b" " * 2_000_000)
+LINES = gzip.compress((b" " * 999 + b"\n") * 2000)
 CLASS = "from pe_lab.encodings import ALiBi\n\nclass Mine(ALiBi):\n    pass\n"
 
 
@@ -42,6 +47,14 @@ def rewritten(file, changes):
             if data is not None:
                 archive.writestr(name, data)
     file.write_bytes(buffer.getvalue())
+
+
+def twice(file, changes):
+    """An archive with a second file of a name."""
+    ((name, data),) = changes.items()
+    duplicate = pytest.warns(UserWarning, match="Duplicate name")
+    with zipfile.ZipFile(file, "a") as archive, duplicate:
+        archive.writestr(name, data)
 
 
 def with_digests(file, changes):
@@ -85,6 +98,21 @@ def test_a_class_that_has_changed_since_the_training_is_not_packed(row, tmp_path
         (with_digests, {"sources/row_module.Mine.py": b"pass"}, "lacks the file of encodings/row_"),
         (rewritten, {"../evil.py": b"pass"}, "is no archive of `pe-lab suite --bundle` (it has a"),
         (rewritten, {"manifest.json": None}, "is no archive of `pe-lab suite --bundle` ("),
+        (
+            twice,
+            {"study.json": b"{}"},
+            "is no archive of `pe-lab suite --bundle` (it has two files of",
+        ),
+        (
+            with_digests,
+            {"records.jsonl.gz": BOMB},
+            "has no records that can be read (a line has more",
+        ),
+        (
+            with_digests,
+            {"records.jsonl.gz": LINES},
+            "has no records that can be read (its records ha",
+        ),
         (rewritten, {"manifest.json": b"[]"}, "is no archive of `pe-lab suite --bundle` ("),
         (
             rewritten,
@@ -93,7 +121,10 @@ def test_a_class_that_has_changed_since_the_training_is_not_packed(row, tmp_path
         ),
     ],
 )
-def test_an_archive_with_other_files_is_refused(row, tmp_path, change, changes, sentence):
+def test_an_archive_with_other_files_is_refused(
+    row, tmp_path, monkeypatch, change, changes, sentence
+):
+    monkeypatch.setattr(files, "MOST_BYTES", 1_000_000)
     file = tmp_path / "mine.zip"
     bundles.write(row[0], "mine", file)
     change(file, changes)
@@ -124,6 +155,43 @@ def test_no_changed_byte_of_an_archive_changes_what_is_unpacked(row, tmp_path):
             assert {path.name: path.read_bytes() for path in out.rglob("*.*")} == content
     assert set(refusals) == {(0, False)}  # one sentence, and no file
     assert len(refusals) > 0.7 * len(packed)
+
+
+@pytest.mark.parametrize(
+    "label", ["", ".", "..", "../x", "a/b", "a\\b", "a\x1b[2J", "a\n", "a" * 201]
+)
+def test_a_label_is_one_part_of_a_path(row, tmp_path, label):
+    with pytest.raises(UserError, match="the name of a row"):
+        bundles.write(row[0], label, tmp_path / "mine.zip")
+    file = tmp_path / "other.zip"
+    bundles.write(row[0], "mine", file)
+    with zipfile.ZipFile(file) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+    rewritten(file, {"manifest.json": json.dumps({**manifest, "label": label})})
+    with pytest.raises(UserError, match="the name of a row"):
+        bundles.unpack(file, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("label", ["+", "___", "..+"])
+def test_a_label_without_a_folder_is_refused(label):
+    with pytest.raises(UserError, match="is not the name of a row"):
+        _suite.folder_name(label)
+
+
+def test_a_full_disk_leaves_the_bundle_of_before(row, tmp_path, monkeypatch):
+    file = tmp_path / "mine.zip"
+    bundles.write(row[0], "mine", file)
+    before = file.read_bytes()
+
+    def fails(*args):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(OSError, match="no space left"):
+        bundles.write(row[0], "another", file)
+    assert file.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.zip", "row", "row_module.py"}
 
 
 def test_what_is_no_archive_is_refused(tmp_path):
@@ -169,6 +237,19 @@ def test_a_row_is_published_once_or_replaced(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"suite_rows/my_row exists: give --replace"):
         publish.run(options)
     assert publish.run(publish.Options(study=tmp_path / "mine.zip", replace=True)) == 0
+
+
+@pytest.mark.slow
+def test_a_bundle_of_no_task_of_the_suite_is_no_row(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = published_row(tmp_path / "row")
+    study = study_files.read(folder)
+    entries = [({**labels, "task": "other"}, run_id) for labels, run_id in study.entries]
+    study_files.write(folder, "suite", entries, {})
+    bundles.write(folder, "mine", tmp_path / "mine.zip")
+    with pytest.raises(UserError, match="its study has none of the tasks copy"):
+        publish.run(publish.Options(study=tmp_path / "mine.zip"))
+    assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.slow

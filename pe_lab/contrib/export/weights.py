@@ -5,7 +5,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from pe_lab.runs import records
+from pe_lab.runs import files, records
 from pe_lab.runs.errors import UserError
 from pe_lab.training import trained_runs
 
@@ -22,7 +22,7 @@ def write(folder: Path, out: Path) -> int:
       UserError: safetensors is not installed, or a checkpoint is gone.
     """
     try:
-        from safetensors.numpy import save_file
+        from safetensors.numpy import save
     except ImportError as e:
         raise UserError(
             "The export of weights needs safetensors, which is not installed: "
@@ -37,8 +37,7 @@ def write(folder: Path, out: Path) -> int:
         arrays = {}
         for path, leaf in leaves:
             arrays[jax.tree_util.keystr(path, simple=True, separator=".")] = np.asarray(leaf)
-        out.mkdir(parents=True, exist_ok=True)
-        save_file(arrays, out / f"{run_id}.safetensors")
+        files.write_bytes(out / f"{run_id}.safetensors", save(arrays))
         records.write_json(out / f"{run_id}.json", record["config"])
         number += 1
     return number

@@ -17,6 +17,7 @@ from typing import Any
 
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag
+from pe_lab.runs import files
 from pe_lab.runs.errors import UserError
 
 FORMATS = ("mlflow", "parquet", "safetensors", "tensorboard", "trackio", "wandb")
@@ -67,7 +68,6 @@ def _to_parquet(folder: Path, out: Path) -> int:
         )
     study = frame.read(folder)
     tables = {"runs": study.runs, "measurements": study.numbers, "curves": study.curves}
-    out.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
-        table.to_parquet(out / f"{name}.parquet", index=False)
+        files.write_bytes(out / f"{name}.parquet", table.to_parquet(index=False))
     return len(study.runs)
