@@ -19,7 +19,7 @@ from pe_lab.runs.errors import one_line
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy", "pandas", "scipy")
 # Extra -> the modules that it adds, and what needs it.
 _EXTRAS = {
-    "text": (("array_record", "tensorflow_datasets"), "text and frozen data sets"),
+    "text": (("array_record", "tensorflow_datasets"), "text"),
     "report": (("vl_convert",), "pe-lab report"),
     "slurm": (("submitit",), "the slurm launcher"),
     "ray": (("ray",), "the ray launcher"),

@@ -5,6 +5,4 @@ import importlib.util
 from pe_lab.runs.errors import UserError
 
 if importlib.util.find_spec("tensorflow_datasets") is None:
-    raise UserError(
-        "Text and frozen data sets need tensorflow-datasets: pip install 'pe_lab[text]'."
-    )
+    raise UserError("Text needs tensorflow-datasets: pip install 'pe_lab[text]'.")

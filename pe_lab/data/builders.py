@@ -1,4 +1,4 @@
-"""Data sets of given rows, written by TFDS without TensorFlow, atomically and reproducibly.
+"""Data sets of given rows of text, written by TFDS without TensorFlow, atomically and reproducibly.
 
 A set is written into a temporary folder and then moved, so that two processes may write it at once.
 Equal rows give equal bytes.
@@ -8,7 +8,7 @@ import contextlib
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,11 @@ class Info(tfds.core.DatasetInfo):
         """Do nothing, since TFDS would leave an empty folder in the temporary directory."""
 
 
-class RowsBuilder(tfds.core.GeneratorBasedBuilder):
-    """The data set of given rows, in their order; a subclass defines their features.
+class Corpus(tfds.core.GeneratorBasedBuilder):
+    """The data set of given rows of text, in their order.
 
     Args:
-      rows: rows with equal names and types.
+      rows: rows with equal names.
     """
 
     VERSION = tfds.core.Version(VERSION)
@@ -41,6 +41,11 @@ class RowsBuilder(tfds.core.GeneratorBasedBuilder):
     def __init__(self, *, rows: Rows, **kwargs):
         self.rows = rows
         super().__init__(**kwargs)
+
+    def _info(self) -> tfds.core.DatasetInfo:
+        texts = {name: tfds.features.Text() for name in self.rows["train"][0]}
+        features = tfds.features.FeaturesDict(texts)
+        return Info(builder=self, features=features, disable_shuffling=True)
 
     def _split_generators(self, dl_manager) -> dict[str, Iterator[tuple[int, Row]]]:
         examples = {}
@@ -67,26 +72,21 @@ class _InOrder(writer.ExampleWriter):
         return key, row.SerializeToString(deterministic=True)
 
 
-def write_once(
-    make: Callable[..., RowsBuilder], name: str, folder: Path, destination: Path
-) -> bool:
-    """Write a data set to `destination`, inside `folder`; return False if it exists.
-
-    Args:
-      make: a function from `config` (with that name) and `data_dir` to a builder.
+def write_once(rows: Rows, name: str, folder: Path, destination: Path) -> None:
+    """Write a data set to `destination`, inside `folder`, unless it exists.
 
     Raises:
       OSError: the folder cannot be written.
     """
     if destination.exists():
-        return False
+        return
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".preparing-") as private:
         with _silence():
             config = tfds.core.BuilderConfig(name=name)
-            builder = make(config=config, data_dir=private)
+            builder = Corpus(rows=rows, config=config, data_dir=private)
             builder.download_and_prepare(file_format="array_record")
-        return _moved(Path(builder.data_dir), destination)
+        _move(Path(builder.data_dir), destination)
 
 
 @contextlib.contextmanager
@@ -102,8 +102,8 @@ def _silence() -> Iterator[None]:
         logging.set_verbosity(verbosity)
 
 
-def _moved(source: Path, destination: Path) -> bool:
-    """Move a folder; return False if another process was first."""
+def _move(source: Path, destination: Path) -> None:
+    """Move a folder, unless another process was first."""
     destination.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.rename(source, destination)
@@ -111,5 +111,3 @@ def _moved(source: Path, destination: Path) -> bool:
         # A rename onto a folder with content fails; then another process has written it.
         if not destination.is_dir():
             raise
-        return False
-    return True

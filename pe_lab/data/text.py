@@ -6,7 +6,6 @@ The name of a corpus is a hash of its content. Tasks import this module late, si
 takes a second.
 """
 
-import functools
 import hashlib
 import importlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,15 +20,6 @@ from pe_lab.runs.errors import UserError, one_line, unknown
 _HELD_OUT = 10  # percent of a corpus that each of validation and test gets
 _AT_ONCE = 10_000  # examples per read
 _CUT = 5  # percent of a set's training examples that replace a missing validation or test split
-
-
-class Corpus(builders.RowsBuilder):
-    """The data set of given rows of text."""
-
-    def _info(self) -> tfds.core.DatasetInfo:
-        texts = {name: tfds.features.Text() for name in self.rows["train"][0]}
-        features = tfds.features.FeaturesDict(texts)
-        return builders.Info(builder=self, features=features, disable_shuffling=True)
 
 
 def documents(path: Path) -> Rows:
@@ -162,7 +152,7 @@ def prepare(rows: Rows, data_dir: Path) -> str:
     name = _hash(rows)
     destination = data_dir / "corpus" / name / builders.VERSION
     try:
-        builders.write_once(functools.partial(Corpus, rows=rows), name, data_dir, destination)
+        builders.write_once(rows, name, data_dir, destination)
     except OSError as e:
         raise UserError(
             f"The folder {data_dir} cannot be written ({one_line(e)}): data_dir=FOLDER names "

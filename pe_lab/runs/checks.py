@@ -156,11 +156,6 @@ def check_override(override: Override, run: Run) -> None:
     Raises:
       UserError: a value does not fit the trained model.
     """
-    if override.task is not None and run.evaluate.frozen is not None:
-        raise UserError(
-            f"config.evaluate.frozen holds examples of the trained task, so the evaluation "
-            f"override {override.label!r} cannot change the task."
-        )
     trained, changed = run.model.logit_temperature, override.logit_temperature
     if changed not in (None, trained) and "ssmax" in (trained, changed):
         raise UserError(

@@ -108,6 +108,14 @@ def older_values(cls: type) -> dict[str, Any]:
     return values
 
 
+def removed_settings(cls: type) -> Mapping[str, object]:
+    """Return the settings of older versions that records of a dataclass name, with their values.
+
+    This version behaves as with these values, so it reads records that have them and no others.
+    """
+    return getattr(cls, "removed", {})
+
+
 def check_keys(owner: str, values: Iterable[object], names: Iterable[str]) -> None:
     """Check that every key is one of the names.
 

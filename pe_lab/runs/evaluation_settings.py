@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 from pe_lab.runs.declarations import setting
@@ -81,11 +82,8 @@ class Evaluate:
     )
     curve_lengths: tuple[int, ...] = setting((16, 32), "Lengths of these evaluations.")
     curve_examples: int = setting(128, "Examples of each of these lengths.", at_least=1)
-    frozen: str | None = setting(
-        None,
-        "A folder of `pe-lab freeze` with the examples. None: the same examples are drawn.",
-        in_all_records=False,
-    )
+
+    removed = MappingProxyType({"frozen": None})
 
     @property
     def all_lengths(self) -> tuple[int, ...]:

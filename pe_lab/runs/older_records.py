@@ -1,16 +1,18 @@
 """Records of schema versions 6 and 7, read as this version would have written them.
 
-A setting that did not exist yet gets the value of the only behavior that there was.
+A setting that did not exist yet gets the value of the only behavior that there was. A setting that
+exists no more is left out.
 """
 
 from typing import Any
 
-from pe_lab.runs.declarations import older_values
+from pe_lab.runs.declarations import older_values, removed_settings
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_settings import Evaluate
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.settings import Checkpoints, Execution, Model, Train
 
-# The groups of settings to which later versions have added some.
+# The groups of settings that later versions have changed.
 _GROUPS = {
     "model": Model,
     "train": Train,
@@ -65,10 +67,26 @@ def _unnoticed_shift(config: JsonObject) -> int:
     return scheme["max_shift"]
 
 
-def with_added_settings(config: JsonObject) -> dict[str, Any]:
-    """Return a config in which every group has the settings that later commits added."""
-    complete = dict(config)
+def with_current_settings(config: JsonObject, owner: object) -> dict[str, Any]:
+    """Return a config in which every group has the settings of this version.
+
+    Args:
+      owner: the file of the config, for errors.
+
+    Raises:
+      UserError: a removed setting has a value that this version does not implement.
+    """
+    current = dict(config)
     for group, cls in _GROUPS.items():
-        if group in config:
-            complete[group] = older_values(cls) | config[group]
-    return complete
+        if group not in config:
+            continue
+        values = older_values(cls) | config[group]
+        for name, value in removed_settings(cls).items():
+            recorded = values.pop(name, value)
+            if recorded != value:
+                raise UserError(
+                    f"{owner} has config.{group}.{name}={recorded!r}, a setting that this version "
+                    f"of pe_lab does not have."
+                )
+        current[group] = values
+    return current

@@ -136,7 +136,6 @@ class Provenance(TypedDict):
       data: sha256 of the task's data; None for a task that draws from keys alone.
       corpus: the name of the task's text, with the hash of its content; None for a task without
         text. Older records do not have it.
-      frozen: sha256 of the frozen sets that were read; None: examples were drawn.
       started: the time at which the training started, in UTC. Older and failed records, and
         trainings whose checkpoint is older, do not have it.
       resumed: the other values of the processes that resumed the training, each with its step and
@@ -153,7 +152,6 @@ class Provenance(TypedDict):
     jax_settings: NotRequired[JsonObject]
     data: str | None
     corpus: NotRequired[str | None]
-    frozen: list[str] | None
     started: NotRequired[str]
     resumed: NotRequired[list[JsonObject]]
 

@@ -100,7 +100,7 @@ def read(path: Path) -> Record:
 
     Raises:
       DamagedRecord: the file changed after it was written, or is no record.
-      UserError: it is of another version, or the machine cannot read it.
+      UserError: it is of another version, it has a removed setting, or the machine cannot read it.
     """
     return _from_text(_content(path), path)
 
@@ -161,8 +161,9 @@ def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
     if b"\\" in text or not text.isascii():
         config = record["config"]
         record = {**texts.printable_values(record), "config": config}
-    # A record of this version may lack newer settings. Its digest still belongs to the file.
-    config = older_records.with_added_settings(record["config"])
+    # A record of this version may lack newer settings or have removed ones. Its digest still
+    # belongs to the file.
+    config = older_records.with_current_settings(record["config"], path)
     return cast(Record, {**record, "config": config})
 
 

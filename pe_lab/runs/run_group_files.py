@@ -104,4 +104,4 @@ def time_limit(file: Path) -> float | None:
 
 def _settings(file: Path) -> list[JsonObject]:
     content = json.loads(file.read_text(encoding="utf-8"))
-    return [older_records.with_added_settings(values) for values in content["runs"]]
+    return [older_records.with_current_settings(values, file) for values in content["runs"]]

@@ -19,7 +19,6 @@ from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import ExpandedStudy
 from pe_lab.sweeps.time_left import GroupPlan
 from pe_lab.training.costs import step_flops
-from pe_lab.training.frozen_data import frozen_of
 from pe_lab.training.warm_start import check_held_out, overridden
 
 # For estimates of time only, from the records of published/quickstart: one core's rate over
@@ -123,13 +122,6 @@ def make(study: ExpandedStudy, folder: Path) -> Plan:
     groups = studies.groups([run for run in study.runs if run.run_id in planned], begun)
     # This process must not take an accelerator from its workers.
     jax.config.update("jax_platforms", "cpu")
-    # Reading frozen examples takes seconds, so groups with the same examples are checked once.
-    distinct = {}
-    for group in groups:
-        run = group.run
-        distinct[run.task, run.evaluate, run.train.max_length] = run
-    for run in distinct.values():
-        frozen_of(run)
     setups = Setups()
     for group in groups:
         setups.of(group.run)

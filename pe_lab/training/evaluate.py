@@ -2,12 +2,10 @@
 
 import dataclasses
 import functools
-import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
@@ -17,11 +15,10 @@ from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.evaluation_settings import Override
 from pe_lab.runs.record_schema import ChanceLevel, RecordRow
 from pe_lab.runs.run import Run
-from pe_lab.tasks.base import Example
 from pe_lab.tasks.chance_levels import chance_levels
-from pe_lab.training import frozen_data, leaks
+from pe_lab.training import leaks
 from pe_lab.training.checks import out_of_reach
-from pe_lab.training.evaluation_data import SPLITS, draw_first
+from pe_lab.training.evaluation_data import SPLITS, draw_batch
 from pe_lab.training.evaluation_sums import Examples, Measurement, measure_batch
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import of_member
@@ -29,22 +26,19 @@ from pe_lab.training.warm_start import adopt, overridden
 
 CHANCE_LEVEL_EXAMPLES = 1000
 
-# A program serves one run with its overrides, and one shape of the data and the examples.
+# A program serves one model and layout, and one shape of the examples.
 ProgramKey = tuple[Run, tuple[tuple[int, ...], ...]]
 
 
 class Evaluator:
     """Measures a run group's parameters: one program for all lengths, one more for each override.
 
-    Overrides share a program if they differ in the arguments of the task alone and their examples
-    have the same shapes.
+    An override of the task's arguments alone shares the program of the run if its examples have the
+    same shapes.
 
     Args:
       lengths: all lengths that will be measured.
       compiled: turns a function and example arguments into a compiled one.
-
-    Raises:
-      UserError: the frozen examples that the run's evaluation reads do not fit.
     """
 
     def __init__(self, setup: Setup, lengths: Iterable[int], compiled: Callable):
@@ -53,7 +47,6 @@ class Evaluator:
         self.setups = {setup.run: setup}
         self.programs: dict[ProgramKey, Callable] = {}
         self.data = functools.cache(lambda task, split: jax.device_put(task.data(split)))
-        self.frozen = frozen_data.frozen_of(setup.run)
 
     def setup_with(self, override: Override | None) -> Setup:
         """The run group's setup with an override."""
@@ -71,23 +64,32 @@ class Evaluator:
         setup = self.setup_with(point.override)
         if setup is not self.setup:
             params = adopt(params, self.setup, setup)
+        size = setup.run.evaluate.batch_size
         total: Measurement | None = None
-        batches = self._batches(setup, point, num_examples)
-        for number, examples in enumerate(batches):
+        for first in range(0, num_examples, size):
             which = Examples(
                 split=SPLITS.index(point.split),
                 length=point.length,
                 offset=point.offset,
-                first=number * setup.run.evaluate.batch_size,
+                first=first,
                 num_examples=num_examples,
             )
             which = jax.tree.map(np.int32, which)  # as the compiled program takes them
-            data = None
-            if examples is None:
-                data = self.data(setup.task, point.split)
-            arguments = (params, which, data, examples)
-            program = self._program(setup, arguments)
-            measurement = program(*arguments)
+            # Drawn by a program of their own, so that overrides of the task share the program of
+            # the model.
+            examples = draw_batch(
+                setup.evaluated_task,
+                setup.split_rule,
+                self._bound(setup),
+                size,
+                split=which.split,
+                length=which.length,
+                first=which.first,
+                data=self.data(setup.task, point.split),
+            )
+            # An array on one device would not fit a program for several.
+            arguments = (params, which, jax.tree.map(np.asarray, examples))
+            measurement = self._program(setup, arguments)(*arguments)
             measurement = jax.tree.map(np.asarray, measurement)
             total = measurement if total is None else total + measurement
         num_members = len(jax.tree.leaves(params)[0])
@@ -104,9 +106,8 @@ class Evaluator:
                 task=trained.task,
                 evaluated_task=trained.evaluated_task,
             )
-        _, _, data, examples = arguments
-        # Splits may differ in size.
-        shapes = tuple(leaf.shape for leaf in jax.tree.leaves((data, examples)))
+        *_, examples = arguments
+        shapes = tuple(leaf.shape for leaf in jax.tree.leaves(examples))
         key = (model_run, shapes)
         if key not in self.programs:
             function = functools.partial(measure_batch, setup, self._bound(setup))
@@ -119,31 +120,6 @@ class Evaluator:
         if longest is None:
             return self.bound
         return min(self.bound, longest)
-
-    def _batches(self, setup: Setup, point: EvaluationPoint, count: int) -> list[Example | None]:
-        """Batches of frozen examples or of an override's task; None: the program draws them."""
-        size = setup.run.evaluate.batch_size
-        starts = range(0, count, size)
-        if self.frozen is not None:
-            key = (point.split, point.length)
-            return [self.frozen.batch(key, count, first, size, self.bound) for first in starts]
-        if setup.run.evaluated_task == self.setup.run.evaluated_task:
-            return [None for _ in starts]
-        examples = draw_first(
-            setup.evaluated_task,
-            setup.split_rule,
-            self._bound(setup),
-            size * len(starts),
-            split=jnp.asarray(SPLITS.index(point.split)),
-            length=jnp.asarray(point.length),
-            data=self.data(setup.task, point.split),
-        )
-        examples = jax.tree.map(np.asarray, examples)
-        batches = []
-        for first in starts:
-            part = operator.itemgetter(slice(first, first + size))
-            batches.append(jax.tree.map(part, examples))
-        return batches
 
     def rows(self, params: PyTree, points: Iterable[EvaluationPoint]) -> list[list[RecordRow]]:
         """The record rows of all points, one list for each member.

@@ -1,8 +1,7 @@
 """The examples of evaluation: drawn with their own keys.
 
-An example depends on its task, split, length and index alone, so a frozen set (frozen_data.py)
-holds exactly the examples that would be drawn. Training never draws the input of one if the length
-has enough inputs (splits.py).
+An example depends on its task, split, length and index alone. Training never draws the input of one
+if the length has enough inputs (splits.py).
 """
 
 import functools
@@ -21,7 +20,7 @@ from pe_lab.training.random_keys import EVALUATION, fold, stream_key
 from pe_lab.training.setup import Setup
 
 SPLITS = ("validation", "test")  # the index of a split is folded into its keys
-SEED = 0  # frozen sets name it; another seed draws other examples
+SEED = 0  # another seed draws other examples
 
 
 def keys(
@@ -66,17 +65,18 @@ def can_be_trained(
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def draw_first(
+def draw_batch(
     task: Task,
     rule: splits.Rule,
     bound: int,
-    count: int,
-    split: Array,
-    length: Array,
+    size: int,
+    split: Int[ArrayLike, ""],
+    length: Int[ArrayLike, ""],
+    first: Int[ArrayLike, ""],
     data: PyTree,
 ) -> Example:
-    """The first `count` examples of a split and length, in the shapes of length `bound`."""
-    example_keys = keys(split, length, jnp.arange(count))
+    """`size` examples of a split and length from index `first`, in the shapes of length `bound`."""
+    example_keys = keys(split, length, first + jnp.arange(size))
     return sample(task, rule, example_keys, length, bound, data)
 
 
@@ -90,13 +90,14 @@ def draw(task: Task, counts: Counts) -> Iterator[tuple[str, int, Example]]:
         lengths = sorted(length for s, length in counts if s == split)
         for length in lengths:
             # Always the largest count: each other one would be another program to compile.
-            examples = draw_first(
+            examples = draw_batch(
                 task,
                 rule,
                 bound,
                 largest_count,
                 split=jnp.asarray(number),
                 length=jnp.asarray(length),
+                first=jnp.asarray(0),
                 data=data,
             )
             first = slice(counts[split, length])

@@ -105,29 +105,20 @@ def measure_batch(
     bound: int,
     params: PyTree,
     which: Examples,
-    data: PyTree = None,
-    frozen: Example | None = None,
+    examples: Example,
 ) -> Measurement:
     """Evaluate one batch of examples of one length, for every member.
 
     Args:
-      bound: static; examples are drawn in the shapes of this length.
-      data: the split of the task's data.
-      frozen: the batch's examples; None: they are drawn.
+      bound: static; the examples have the shapes of this length.
     """
     evaluate = setup.run.evaluate
     index = which.first + jnp.arange(evaluate.batch_size)
     is_counted = index < which.num_examples
     keys = evaluation_data.keys(which.split, which.length, index)
-    examples = frozen
-    if examples is None:
-        task, rule = setup.evaluated_task, setup.split_rule
-        examples = evaluation_data.sample(task, rule, keys, which.length, bound, data)
     can_be_trained = evaluation_data.can_be_trained(setup, examples, which.length)
     overlap = (can_be_trained & is_counted).sum()
 
-    # Drawn or read, examples enter the same program from here on, which gives equal digits.
-    examples = jax.lax.optimization_barrier(examples)
     lay_out = functools.partial(setup.layout, setup.task)
     rows = jax.vmap(lay_out)(examples)
     position_keys = stream_keys(keys, EVALUATED_POSITIONS)

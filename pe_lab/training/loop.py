@@ -265,7 +265,6 @@ class Training:
 
     def _record(self, index: int) -> Record:
         """The record of a run without rows."""
-        frozen = self.evaluator.frozen
         parent = self.parents[index]
         return run_records.trained(
             self.setup,
@@ -276,7 +275,6 @@ class Training:
             self.cost,
             origin=self.origin,
             parent=None if parent is None else parent.record,
-            frozen=None if frozen is None else sorted(frozen.used),
         )
 
 

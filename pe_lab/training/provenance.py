@@ -34,7 +34,6 @@ def provenance(run: Run) -> Provenance:
         "jax_settings": jax_settings.recorded(),
         "data": None,
         "corpus": None,
-        "frozen": None,
     }
 
 

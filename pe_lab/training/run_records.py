@@ -66,7 +66,6 @@ def trained(
     *,
     origin: Provenance,
     parent: Record | None,
-    frozen: list[str] | None,
 ) -> Record:
     """The record of a member that has ended its training, without rows.
 
@@ -74,7 +73,6 @@ def trained(
       index: of the member.
       origin: the provenance of the training.
       parent: the record of the run from which it started.
-      frozen: sha256 of the frozen sets that were read; None: examples were drawn.
     """
     run = group.runs[index]
     diverged_at = int(np.asarray(state.diverged_at)[index])
@@ -92,7 +90,6 @@ def trained(
             **origin,
             "data": setup.data_digest,
             "corpus": setup.task.corpus,
-            "frozen": frozen,
         },
         "status": "finished" if error is None else "diverged",
         "error": error,

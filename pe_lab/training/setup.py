@@ -175,7 +175,7 @@ def _scheme_plugins(run: Run) -> tuple[Plugin, ...]:
 
 
 def _split_rule(run: Run) -> splits.Rule:
-    """The rule of the task that evaluation draws from: frozen examples follow it too."""
+    """The rule of the task that evaluation draws from."""
     if not run.train.exclude_held_out:
         return splits.Rule(None)
     return splits.rule(plugins.build("tasks", run.evaluated_task))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.data import text
+from pe_lab.data import builders, text
 from pe_lab.runs.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -167,7 +167,7 @@ def test_what_is_prepared_is_read_back_in_its_order_and_written_once(tmp_path, m
         split: [t for (t,) in rows] for split, rows in text.read(name, tmp_path).items()
     } == texts(ROWS)
     monkeypatch.setattr(
-        text.Corpus,
+        builders.Corpus,
         "download_and_prepare",
         lambda *args, **kwargs: pytest.fail("it is written again"),
     )
@@ -190,16 +190,16 @@ def test_another_content_or_split_has_another_name(tmp_path):
 
 
 def test_the_later_of_two_that_prepare_at_once_leaves_the_first_ones(tmp_path, monkeypatch):
-    alone = text.Corpus.download_and_prepare
+    alone = builders.Corpus.download_and_prepare
 
     def overtaken(self, **kwargs):
         alone(self, **kwargs)
-        monkeypatch.setattr(text.Corpus, "download_and_prepare", alone)
+        monkeypatch.setattr(builders.Corpus, "download_and_prepare", alone)
         text.prepare(ROWS, tmp_path)  # another process comes here first
         (there,) = tmp_path.glob("corpus/*/1.0.0")
         (there / "mark").touch()
 
-    monkeypatch.setattr(text.Corpus, "download_and_prepare", overtaken)
+    monkeypatch.setattr(builders.Corpus, "download_and_prepare", overtaken)
     name = text.prepare(ROWS, tmp_path)
     assert (tmp_path / name / "1.0.0" / "mark").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
@@ -294,5 +294,5 @@ def test_the_error_without_tfds_names_the_installation():
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.stderr.strip().endswith(
-        "UserError: Text and frozen data sets need tensorflow-datasets: pip install 'pe_lab[text]'."
+        "UserError: Text needs tensorflow-datasets: pip install 'pe_lab[text]'."
     )

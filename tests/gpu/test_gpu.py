@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pe_lab.runs import plugins
-from pe_lab.training import devices, evaluation_sums, step
+from pe_lab.training import devices, evaluation_data, evaluation_sums, step
 from pe_lab.training.build import build_setup
 from pe_lab.training.state import initial_state, of_member
 from tests import tiny
@@ -67,6 +67,15 @@ def test_losses_and_gradients_equal_those_of_the_cpu(name, gpu):
     assert_close(results["cpu"], results["cuda"])
 
 
+def drawn(setup):
+    """The first test examples of length 5."""
+    index = map(jnp.int32, (1, 5, 0))
+    size = setup.run.evaluate.batch_size
+    return evaluation_data.draw_batch(
+        setup.evaluated_task, setup.split_rule, 5, size, *index, data=None
+    )
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_evaluations_equal_those_of_the_cpu(name, gpu):
     cpu, run = jax.devices("cpu")[0], run_of(laws.spec(name))
@@ -78,7 +87,8 @@ def test_evaluations_equal_those_of_the_cpu(name, gpu):
     for device, platform in ((cpu, "cpu"), (gpu, "cuda")):
         setup = build_setup(run, platform=platform)
         measure = functools.partial(evaluation_sums.measure_batch, setup, 5)
-        results[platform] = on(device, measure, params, test_split)
+        examples = on(device, functools.partial(drawn, setup))
+        results[platform] = on(device, measure, params, test_split, examples)
     counts = [results[platform].sums.metrics["exact_match"].total for platform in ("cpu", "cuda")]
     assert_close(
         results["cpu"].sums.metrics["negative_log_likelihood"].total,

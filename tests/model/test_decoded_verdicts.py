@@ -95,13 +95,19 @@ def verdicts(made):
     which = evaluation_sums.Examples(
         *map(jnp.asarray, (1, length, 0, 0, COUNT))  # of the test split
     )
-    counted = (
-        evaluation_sums.measure_batch(
-            made, length, jax.tree.map(lambda p: p[None], params), which, made.data("test")
-        )
-        .sums.metrics["exact_match"]
-        .total
+    drawn = evaluation_data.draw_batch(
+        made.evaluated_task,
+        made.split_rule,
+        length,
+        COUNT,
+        which.split,
+        which.length,
+        which.first,
+        made.data("test"),
     )
+    params = jax.tree.map(lambda p: p[None], params)
+    measured = evaluation_sums.measure_batch(made, length, params, which, drawn)
+    counted = measured.sums.metrics["exact_match"].total
     return batch, forced, answers, counted[0]
 
 

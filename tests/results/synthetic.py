@@ -211,7 +211,6 @@ def _config(task, encoding, scheme, rate, seed):
             "offsets": list(OFFSETS),
             "num_examples": _COUNT,
             "changes": [],
-            "frozen": None,
         },
         "checkpoints": {"interval": 60.0, "keep_final": True},
         "execution": {"members": "auto"},

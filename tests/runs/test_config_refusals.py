@@ -202,14 +202,6 @@ def test_an_override_that_does_not_fit_is_refused(overrides, sentence):
     assert refusal(evaluate__overrides=overrides).startswith(sentence)
 
 
-def test_frozen_examples_are_of_the_trained_task():
-    overrides = [dict(task=dict(distinct=False))]
-    assert refusal(evaluate__overrides=overrides, evaluate__frozen="frozen").startswith(
-        "config.evaluate.frozen holds examples of the trained task, so the evaluation override "
-        "'distinct=False' cannot change the task"
-    )
-
-
 @pytest.mark.parametrize(
     "section", [f.name for f in dataclasses.fields(Run) if f.name != "evaluated_task"]
 )

@@ -116,7 +116,7 @@ def test_validation_lengths_are_the_trained_ones_or_eight_of_them(ends, lengths)
 def test_a_record_without_the_settings_of_loops_has_their_defaults():
     settings = run().to_dict()
     del settings["model"]["loop_injection"], settings["train"]["min_loops"]
-    assert from_record(older_records.with_added_settings(settings)) == run()
+    assert from_record(older_records.with_current_settings(settings, "FILE")) == run()
 
 
 def test_an_encoding_may_name_its_heads_and_its_own_position_scheme():

@@ -5,10 +5,15 @@ import re
 
 import pytest
 
-from pe_lab.runs import config, older_records, plugins, records
+from pe_lab.runs import config, older_records, plugins, record_lines, records
+from pe_lab.runs.declarations import removed_settings
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.evaluation_settings import Evaluate
+from pe_lab.runs.settings import Model
 from tests import tiny
 from tests.runs.small_records import record
+
+GROUPS = {"model": Model, "evaluate": Evaluate}
 
 
 def of_version(folder, version, **changes):
@@ -60,6 +65,39 @@ def test_a_record_of_this_version_from_before_a_setting_is_read_with_it(tmp_path
     records.write_archive(tmp_path / "published", [found])
     (again,) = records.read_all(tmp_path / "published").values()
     assert again["config"] == values
+
+
+REMOVED = [("evaluate", "frozen", "folder")]  # settings that older records have
+
+
+@pytest.mark.parametrize(("group", "name", "other"), REMOVED)
+def test_a_removed_setting_is_read_at_the_value_that_every_run_has_now(
+    tmp_path, group, name, other
+):
+    run = tiny.run("rope")
+    values = run.to_dict()
+    older = {**values[group], name: removed_settings(GROUPS[group])[name]}
+    path = records.write(tmp_path, record(config={**values, group: older}))
+    found = records.read(path)
+    assert found["config"] == values
+    assert config.from_dict(found["config"]).run_id == run.run_id
+    changed = record(config={**values, group: {**older, name: other}})
+    sentence = (
+        f"has config.{group}.{name}={other!r}, a setting that this version of pe_lab does not have."
+    )
+    with pytest.raises(UserError, match=f"{re.escape(sentence)}$"):
+        records.write(tmp_path, changed)
+    path.write_text(record_lines.line({**changed, "schema_version": 8}))
+    with pytest.raises(UserError, match=f"^{re.escape(str(path))} {re.escape(sentence)}$"):
+        records.read(path)
+
+
+@pytest.mark.parametrize(("group", "name", "other"), REMOVED)
+def test_a_config_with_a_removed_setting_is_refused(group, name, other):
+    values = tiny.run("rope").to_dict()
+    values[group] = {**values[group], name: other}
+    with pytest.raises(UserError, match=rf"^config\.{group} has no {name!r}\."):
+        config.from_dict(values)
 
 
 @pytest.mark.parametrize(

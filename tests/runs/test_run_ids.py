@@ -103,7 +103,6 @@ OF_MEASUREMENTS = {
     "evaluate__curve_lengths": (8,),
     "evaluate__curve_examples": 8,
     "evaluate__overrides": [dict(positions=SHIFTED)],
-    "evaluate__frozen": "folder",
     "evaluate__exact_operands": "none",
     "train__extra_steps": 5,
 }

@@ -8,7 +8,6 @@ import pytest
 from pe_lab.runs import override_specs, record_rows
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint, is_done
-from pe_lab.training import frozen_data
 from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import Evaluator
 from tests import tiny
@@ -70,24 +69,6 @@ def test_other_rows_are_the_same_without_attributes():
 def test_attributes_do_not_change_the_id_of_a_run():
     run = tiny.run("rope", **PARITY, evaluate__attributes=("num_ones",))
     assert run.run_id == tiny.run("rope", **PARITY).run_id
-
-
-@pytest.mark.slow
-def test_frozen_examples_have_the_attributes_of_drawn_ones(tmp_path):
-    run = tiny.run("rope", **ADDITION, evaluate__attributes=NAMES, evaluate__lengths=(3,))
-    setup, point = build_setup(run), EvaluationPoint("test", 3, 0)
-    counts = {("test", 3): 16, ("validation", 3): 16, ("validation", 2): 16}
-    frozen_data.freeze(run.evaluated_task, counts, tmp_path)
-    frozen = tiny.run(
-        "rope",
-        **ADDITION,
-        evaluate__attributes=NAMES,
-        evaluate__lengths=(3,),
-        evaluate__frozen=str(tmp_path),
-    )
-    expected = by_attribute(rows_of(setup, point), 3)
-    assert by_attribute(rows_of(build_setup(frozen), point), 3) == expected
-    assert expected.keys() == set(NAMES)
 
 
 @pytest.mark.slow

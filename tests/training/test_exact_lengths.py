@@ -11,9 +11,9 @@ import pytest
 
 from pe_lab.runs import older_records, plugin_specs
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import EvaluationPoint, example_counts, grid, is_done
+from pe_lab.runs.evaluation_points import EvaluationPoint, grid, is_done
 from pe_lab.tasks.chance_levels import chance_levels
-from pe_lab.training import frozen_data, step
+from pe_lab.training import step
 from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import CHANCE_LEVEL_EXAMPLES, Evaluator
 from tests import tiny
@@ -115,18 +115,10 @@ def test_a_record_of_a_task_that_was_exact_before_is_read_as_it_is(task):
 def test_a_record_from_before_the_setting_has_the_older_meaning():
     settings = addition("longest").to_dict()
     del settings["evaluate"]["exact_operands"]
-    assert older_records.with_added_settings(settings)["evaluate"]["exact_operands"] == "none"
-
-
-@pytest.mark.full
-def test_a_frozen_set_of_the_older_meaning_is_not_read(tmp_path):
-    frozen_data.freeze(*next(iter(example_counts([addition("none")]).items())), tmp_path)
-    frozen_data.FrozenSets(tmp_path, addition("none").evaluated_task)
-    with pytest.raises(
-        UserError,
-        match=r"holds no frozen examples of addition\(.*lengths=one_longest.*but of addition",
-    ):
-        frozen_data.FrozenSets(tmp_path, addition("longest").evaluated_task)
+    assert (
+        older_records.with_current_settings(settings, "FILE")["evaluate"]["exact_operands"]
+        == "none"
+    )
 
 
 @pytest.mark.full

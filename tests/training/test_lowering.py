@@ -11,7 +11,7 @@ import pytest
 from pe_lab.kernels import whole_batch
 from pe_lab.model import decode
 from pe_lab.runs import plugins
-from pe_lab.training import evaluation_sums
+from pe_lab.training import evaluation_data, evaluation_sums
 from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk
 from pe_lab.training.state import initial_state
@@ -74,13 +74,23 @@ def programs(experiment):
     steps = jax.ShapeDtypeStruct((), jnp.int32)
     point = evaluation_sums.Examples(*[np.int32(1)] * 5)
     bound = max(experiment.run.evaluate.lengths)
+    size = experiment.run.evaluate.batch_size
+    task, rule = experiment.evaluated_task, experiment.split_rule
+
+    def draw(*indices):
+        return evaluation_data.draw_batch(task, rule, bound, size, *indices, data=None)
+
+    index = jax.ShapeDtypeStruct((), jnp.int32)
+    examples = abstract(draw, index, index, index)
     return {
         "initialization": (init, members),
         "training": (functools.partial(train_chunk, experiment), state, members, steps),
+        "examples": (draw, index, index, index),
         "evaluation": (
             functools.partial(evaluation_sums.measure_batch, experiment, bound),
             state.params,
             point,
+            examples,
         ),
         "decoding": (functools.partial(answers, experiment), experiment.abstract_params),
     }

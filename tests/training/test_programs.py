@@ -70,11 +70,14 @@ def train(tmp_path, request):
 
 
 @pytest.mark.full
-def test_a_group_compiles_five_programs_and_none_where_the_cache_has_them(train):
-    """Chance levels, training, first state, held-out inputs, and evaluation at all lengths."""
+def test_a_group_compiles_six_programs_and_none_where_the_cache_has_them(train):
+    """Chance levels, training, first state, held-out inputs, and evaluation at all lengths with its
+    examples.
+    """
     programs = [
         "jit__inputs_of",
         "jit__targets",
+        "jit_draw_batch",
         "jit_initial_state",
         "jit_measure_batch",
         "jit_train_chunk",

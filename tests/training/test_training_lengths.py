@@ -213,7 +213,7 @@ def test_records_before_version_7_have_uniform_lengths(tmp_path):
     one = tiny.run()
     settings = one.to_dict()
     del settings["train"]["lengths"]
-    assert from_record(older_records.with_added_settings(settings)) == one
+    assert from_record(older_records.with_current_settings(settings, "FILE")) == one
 
 
 @pytest.mark.parametrize(
