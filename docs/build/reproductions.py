@@ -17,6 +17,7 @@ from pe_lab.results import (
     reproduction,
     selection,
     statistics,
+    verdicts,
 )
 from pe_lab.results.prose import listed
 from pe_lab.results.reproduction import Outcome
@@ -41,7 +42,7 @@ def studies(root: Path) -> list[Study]:
 def lookups(root: Path) -> dict[str, Any]:
     outcomes_of = {study.name: (study, reproduction.outcomes(study)) for study in studies(root)}
     every = [outcome for _, outcomes in outcomes_of.values() for outcome in outcomes]
-    verdicts = Counter(outcome.verdict for outcome in every)
+    counts = Counter(outcome.verdict for outcome in every)
     papers: dict[str, dict[str, None]] = {}  # by verdict, in order and without repetition
     for study, outcomes in outcomes_of.values():
         for outcome in outcomes:
@@ -54,18 +55,21 @@ def lookups(root: Path) -> dict[str, Any]:
     ]
     return {
         "sections": "\n\n".join(_section(*each) for each in outcomes_of.values()),
-        "num_claims": str(verdicts.total()),
-        "num_authors_size": str(verdicts["holds at the authors' size"]),
-        "num_scaled": str(verdicts["holds, scaled"]),
+        "num_claims": str(counts.total()),
+        "num_authors_size": str(counts["holds at the authors' size"]),
+        "num_scaled": str(counts["holds, scaled"]),
         "papers_scaled": listed(papers.get("holds, scaled", ["none"])),
         "papers_authors_size": listed(papers.get("holds at the authors' size", ["none"])),
         "num_unsolved": str(sum(not outcome.is_solved for outcome in every)),
         "papers": listed(dict.fromkeys(s.spec.reproduction.paper for s, _ in outcomes_of.values())),
-        "num_failing": str(verdicts["does not hold"]),
-        "num_undecided": str(verdicts["undecided"]),
+        "num_failing": str(counts["does not hold"]),
+        "num_depending": str(counts["depends on the length"]),
+        "papers_depending": listed(papers.get("depends on the length", ["none"])),
+        "num_unreached": str(counts["not reached at the authors' size"]),
+        "num_undecided": str(counts["undecided"]),
         "confidence": f"{statistics.CONFIDENCE:.0%}".replace("%", " %"),
-        "tolerance": f"{reproduction.TOLERANCE:g}",
-        "fewest_seeds": str(reproduction.FEWEST_SEEDS),
+        "tolerance": f"{verdicts.TOLERANCE:g}",
+        "fewest_seeds": str(verdicts.FEWEST_SEEDS),
         "missing": ", ".join(f"[{name}](../configs/papers/{name}.py)" for name in missing),
     }
 
@@ -134,6 +138,8 @@ def _row(outcome: Outcome) -> list[str]:
         difference = formats.difference(outcome.difference, outcome.interval)
     else:
         ours += formats.bracket(outcome.interval)
+    if claim.first_solved:
+        solved = "{} of {} drawn".format(*outcome.solved)
     if claim.is_mean:
         num_solved, num_pairs = outcome.solved
         solved = f"{num_solved} of {num_pairs} pairs"

@@ -5,6 +5,7 @@
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -192,11 +193,28 @@ def _literature(where: str, values: object) -> Literature:
 
 
 def _reproduction(where: str, values: object) -> Reproduction:
-    readers: dict[str, Reader] = {"claims": lambda where, items: _each(where, items, _claim)}
+    readers: dict[str, Reader] = {
+        "claims": lambda where, items: tuple(
+            itertools.chain.from_iterable(_each(where, items, _claims))
+        )
+    }
     reproduction = Reproduction(**_read(Reproduction, where, values, readers))
     if values and not reproduction.paper:
         raise UserError(f"{where}: claims need a paper: paper='Press et al. 2021'.")
     return reproduction
+
+
+def _claims(where: str, values: object) -> list[Claim]:
+    """Return one claim, or one for each multiple of the training length."""
+    multiples = values.get("at") if isinstance(values, Mapping) else None
+    if not isinstance(values, Mapping) or not isinstance(multiples, list | tuple):
+        return [_claim(where, values)]
+    if not multiples or values.get("figures"):
+        raise UserError(
+            f"{where}: a claim with figures is about one length, and one without about one or "
+            f"more, got at={multiples!r}."
+        )
+    return [_claim(where, {**values, "at": multiple}) for multiple in multiples]
 
 
 def _claim(where: str, values: object) -> Claim:
@@ -210,6 +228,11 @@ def _claim(where: str, values: object) -> Claim:
         raise unknown(f"{where}: metric", claim.metric, metrics.BY_NAME)
     if claim.is_mean and not claim.b:
         raise UserError(f"{where}: a mean is one over pairs of variants, but b is missing.")
+    if claim.first_solved and (claim.b or claim.first_solved < 0):
+        raise UserError(
+            f"{where}: first_solved is a number of seeds of a claim about one variant, got "
+            f"{claim.first_solved} and b={claim.b!r}."
+        )
     if len(claim.figures) not in ((0, 2) if claim.b else (1,)):
         raise UserError(
             f"{where}: figures are the numbers of the named variants, as in (0.9, 0.2), got "

@@ -1,39 +1,17 @@
-"""Verdicts on the claims of a paper, by a rule that was committed before the runs.
+"""Outcomes of the claims of a paper: our numbers, and the verdict of the rule in verdicts.py."""
 
-    holds at the authors' size   a is better than b, the 95 % interval of a - b excludes 0, models,
-                                 lengths and steps are the authors', and our mean difference is
-                                 within 0.1 of theirs
-    holds, scaled                the sign and the interval agree, at a smaller size
-    does not hold                the interval excludes 0, and b is better than a
-    undecided                    anything else, and beyond the training lengths whenever fewer than
-                                 five seeds of a or of b solved these
-
-A claim about one variant alone is a figure, at the authors' size. It holds if the whole 95 %
-interval of our mean is within 0.1 of the figure, and does not hold if the whole interval is further
-away.
-
-A claim about a mean over pairs of variants, such as one pair for each task, is tested on the mean
-over the pairs that are comparable and that five seeds of a and of b solved, over the seeds that all
-of these have.
-
-The interval is Student's t from five pairs of seeds, and BCa from ten (statistics.py). Nothing is
-adjusted for the number of claims, because each claim is one that a paper made.
-"""
-
+import dataclasses
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from pe_lab.results import comparable, compare, metrics, selection, statistics
+from pe_lab.results import comparable, compare, metrics, selection, statistics, verdicts
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
+from pe_lab.results.verdicts import DECIDED, FEWEST_SEEDS, Verdict
 from pe_lab.runs.analysis_spec import Claim, Contrast, MetricPoint, MetricSpec
 
-Verdict = Literal["holds at the authors' size", "holds, scaled", "does not hold", "undecided"]
-
-TOLERANCE = 0.1  # between our number and theirs, at the authors' size
-FEWEST_SEEDS = 5  # that solve the training lengths
+CHANCE_MARGIN = 0.05  # of a metric, above its chance level
 VariantPair = tuple[str, str]  # the names of two variants
 
 
@@ -49,9 +27,11 @@ class Outcome:
       means: our means of a and b over these seeds.
       interval: of the mean of a - b, or of a if the claim is about a alone.
       solved: the number of seeds of a and of b that solve the training lengths; for a mean over
-        pairs of variants, how many pairs enter it, and how many the claim names.
+        pairs of variants, how many pairs enter it, and how many the claim names; for a mean over
+        the first solved seeds, how many these are, and how many were drawn for them.
       is_solved: whether these are enough for a verdict.
       not_compared: why a and b are not compared; "" if they are.
+      opposite: the point where the study has the other sign; None without one.
     """
 
     claim: Claim
@@ -65,6 +45,7 @@ class Outcome:
     is_solved: bool
     verdict: Verdict
     not_compared: str = ""
+    opposite: MetricPoint | None = None
 
     @property
     def difference(self) -> float | None:
@@ -73,7 +54,9 @@ class Outcome:
 
     @property
     def reason(self) -> str:
-        """Why the claim is undecided; "" if it is decided."""
+        """Why the claim is undecided or depends on the length; "" otherwise."""
+        if self.opposite is not None:
+            return f"the other way {self.opposite}"
         if self.verdict != "undecided":
             return ""
         if self.not_compared:
@@ -96,44 +79,34 @@ def outcomes(study: Study) -> list[Outcome]:
             of_claims.append(_of_mean(chosen, claim, pairs))
         else:
             of_claims += [_of_pair(chosen, claim, *pair) for pair in pairs]
-    return of_claims
+    readings = [*of_claims, *_of_contrasts(chosen)]
+    return [_compared_with(chosen, outcome, readings) for outcome in of_claims]
 
 
-def verdict(
-    difference: float,
-    interval: Interval | None,
-    *,
-    is_solved: bool,
-    is_authors_size: bool,
-    theirs: float | None,
-) -> Verdict:
-    """Return the verdict on the claim that a difference is above 0.
-
-    Args:
-      difference, interval: ours; above 0 if a is better than b.
-      is_solved: whether enough seeds of both solved the training lengths.
-      theirs: the paper's difference; None if none was read.
-    """
-    if interval is None or not is_solved or interval.low <= 0 <= interval.high:
-        return "undecided"
-    if difference < 0:
-        return "does not hold"
-    if not is_authors_size:
-        return "holds, scaled"
-    is_near = theirs is not None and abs(difference - theirs) <= TOLERANCE
-    return "holds at the authors' size" if is_near else "undecided"
+def _of_contrasts(study: Study) -> list[Outcome]:
+    """Return the outcomes of the declared contrasts, as if each were a claim."""
+    of_contrasts = []
+    for contrast in study.spec.contrasts:
+        claim = Claim("", contrast.a, contrast.b, contrast.point)
+        for a, b in compare.pairs(study, contrast):
+            of_contrasts += [_of_pair(study, claim, a, b), _of_pair(study, claim, b, a)]
+    return of_contrasts
 
 
-def verdict_on_figure(interval: Interval | None, theirs: float, *, is_solved: bool) -> Verdict:
-    """Return the verdict on a figure of the paper, from the interval of our mean."""
-    if interval is None or not is_solved:
-        return "undecided"
-    low, high = interval.low - theirs, interval.high - theirs
-    if low >= -TOLERANCE and high <= TOLERANCE:
-        return "holds at the authors' size"
-    if low > TOLERANCE or high < -TOLERANCE:
-        return "does not hold"
-    return "undecided"
+def _compared_with(study: Study, outcome: Outcome, readings: Sequence[Outcome]) -> Outcome:
+    """Return an outcome with the verdict that other declared lengths of its variants allow."""
+    if not outcome.b or outcome.claim.is_mean or outcome.verdict not in DECIDED:
+        return outcome
+    for other in readings:
+        point = other.metric.point
+        if (other.a, other.b, other.metric.name) != (outcome.a, outcome.b, outcome.metric.name):
+            continue
+        is_other = other.verdict in DECIDED and point != outcome.metric.point
+        is_opposite = (other.verdict == "does not hold") != (outcome.verdict == "does not hold")
+        is_beyond = comparable.is_beyond_training(study.by_name[outcome.a], point)
+        if is_other and is_opposite and is_beyond:
+            return dataclasses.replace(outcome, verdict="depends on the length", opposite=point)
+    return outcome
 
 
 def mean_by_seed(
@@ -161,6 +134,8 @@ def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
     metric = metric_of(study, claim)
     # A claim may be about positions that training shows, as those with a random start are.
     reason = comparable.why_not(study, a, b, metric.point, seen_positions=True)
+    if all(_is_at_chance(study, name, metric) for name in (a, b)):
+        reason = "no run is above chance at this length"
     solved = tuple(_num_solved(study, name) for name in (a, b))
     pairs = mean_by_seed(study, [(a, b)], metric)
     is_solved = _has_enough_solved(study, (a, b), metric.point)
@@ -205,7 +180,7 @@ def _outcome(
     interval = None if reason else compare.of_differences(differences, metric.name)
     result: Verdict = "undecided"
     if difference is not None and interval is not None:
-        result = verdict(
+        result = verdicts.verdict(
             sign * difference,
             interval if sign > 0 else Interval(-interval.high, -interval.low, interval.kind),
             is_solved=is_solved,
@@ -218,19 +193,47 @@ def _outcome(
 
 def _of_figure(study: Study, claim: Claim) -> Outcome:
     metric = metric_of(study, claim)
-    values = list(compare.by_seed(study, claim.a, metric).values())
-    interval = compare.of_mean(values, metrics.BY_NAME[metric.name].range)
+    of_seeds = compare.by_seed(study, claim.a, metric)
+    values = list(of_seeds.values())
+    solved: tuple[int, ...] = (_num_solved(study, claim.a),)
     is_solved = _has_enough_solved(study, (claim.a,), metric.point)
+    if claim.first_solved:
+        seeds, num_drawn = _first_solved(study, claim)
+        values = [of_seeds[seed] for seed in seeds if seed in of_seeds]
+        solved, is_solved = (len(seeds), num_drawn), len(seeds) == claim.first_solved
+    interval = compare.of_mean(values, metrics.BY_NAME[metric.name].range)
     result: Verdict = "undecided"
     reason = "a number is compared at the authors' size alone"
     if study.spec.reproduction.is_authors_size:
         reason = ""
-        result = verdict_on_figure(interval, claim.figures[0], is_solved=is_solved)
+        result = verdicts.verdict_on_figure(interval, claim.figures[0], is_solved=is_solved)
     means = (statistics.mean(values),)
-    solved = (_num_solved(study, claim.a),)
     return Outcome(
         claim, claim.a, "", metric, (), means, interval, solved, is_solved, result, reason
     )
+
+
+def _first_solved(study: Study, claim: Claim) -> tuple[list[tuple[int, int]], int]:
+    """Return the first seeds that solve the training lengths, and how many were drawn for them."""
+    cases = study.cases_of(claim.a).sort_values(["seed", "data_seed"])
+    cases = cases[cases["status"] != "failed"]
+    is_solved = cases["solved"].astype(bool)
+    if is_solved.sum() > claim.first_solved:
+        cases = cases[is_solved.cumsum().shift(fill_value=0) < claim.first_solved]
+    solved = cases[cases["solved"].astype(bool)]
+    return list(zip(solved["seed"].tolist(), solved["data_seed"].tolist(), strict=True)), len(cases)
+
+
+def _is_at_chance(study: Study, name: str, metric: MetricSpec) -> bool:
+    """Return whether no run of a variant is above chance. False without chance levels."""
+    row, point = study.by_name[name], metric.point
+    levels = study.chance_levels
+    of_task = (levels["task"] == row["task_name"]) & (levels["metric"] == metric.name)
+    lengths = point.lengths or [point.length_for(row["max_length"]) or 0] * 2
+    level = levels.loc[of_task & levels["length"].between(*lengths), "value"].mean()
+    values = compare.by_seed(study, name, metric).values()
+    # Without levels, the mean is NaN.
+    return bool(values) and bool(max(values) <= level + CHANCE_MARGIN)
 
 
 def metric_of(study: Study, claim: Claim) -> MetricSpec:

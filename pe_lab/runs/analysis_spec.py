@@ -32,7 +32,7 @@ A config states it in `analysis()`, as plain values:
                     figures=(("rope", 32, 0.41), ("rope", (17, 32), 0.62)),
                 ),
             ),
-            # What a paper claims about them; results/reproduction.py has the rule of verdicts.
+            # What a paper claims about them; results/verdicts.py has the rule of verdicts.
             reproduction=dict(
                 paper="Doe 2024",
                 is_authors_size=False,
@@ -159,7 +159,8 @@ class Claim:
     """A claim of a paper: a is better than b at a point, or a has a figure there.
 
     Two labels name every pair of variants, as in a contrast. Each pair is a claim of its own, or
-    the claim is about their mean.
+    the claim is about their mean. A spec with several multiples, at=(1.25, 2), is read as a claim
+    for each.
     """
 
     text: str
@@ -168,6 +169,8 @@ class Claim:
     point: MetricPoint | None = None  # None: the point of extrapolation
     metric: str = ""  # a file of pe_lab/metrics; "" for the main metric of the study
     is_mean: bool = False  # about the mean over all pairs, such as one pair for each task
+    # The figure is a mean over the first seeds that solve the training lengths, this many; 0: all.
+    first_solved: int = 0
     figures: tuple[float, ...] = ()  # the paper's numbers of a and b; () if none was read
 
 

@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from pe_lab.results import read_analysis_spec, reproduction
+from pe_lab.results import read_analysis_spec, reproduction, verdicts
 from pe_lab.results.statistics import Interval
 from pe_lab.runs import check_analysis_spec
 from pe_lab.runs.errors import UserError
@@ -29,10 +29,13 @@ ABOVE, AROUND, BELOW = Interval(0.2, 0.4, "t"), Interval(-0.1, 0.4, "t"), Interv
         (0.3, ABOVE, False, False, 0.35, "undecided"),
         (-0.3, BELOW, False, False, 0.35, "undecided"),
         (0.3, None, True, False, 0.35, "undecided"),
+        (0.3, ABOVE, False, True, 0.49, "undecided"),  # the interval reaches up to 0.4
+        (0.3, ABOVE, False, True, 0.51, "not reached at the authors' size"),
+        (0.3, ABOVE, False, False, 0.9, "undecided"),  # another size
     ],
 )
 def test_the_rule_by_hand(difference, interval, is_solved, is_authors_size, theirs, expected):
-    found = reproduction.verdict(
+    found = verdicts.verdict(
         difference, interval, is_solved=is_solved, is_authors_size=is_authors_size, theirs=theirs
     )
     assert found == expected
@@ -45,11 +48,12 @@ def test_the_rule_by_hand(difference, interval, is_solved, is_authors_size, thei
         (0.75, 0.95, True, "undecided"),
         (0.30, 0.79, True, "does not hold"),
         (0.85, 0.95, False, "undecided"),
+        (0.0, 0.0, False, "not reached at the authors' size"),
     ],
 )
 def test_the_rule_of_a_figure_by_hand(low, high, is_solved, expected):
     interval = Interval(low, high, "t")
-    assert reproduction.verdict_on_figure(interval, 0.9, is_solved=is_solved) == expected
+    assert verdicts.verdict_on_figure(interval, 0.9, is_solved=is_solved) == expected
 
 
 def claim(a="rope", b="alibi", **more):
@@ -107,6 +111,87 @@ def test_a_claim_about_one_variant_is_a_figure(tmp_path):
     assert outcome.reason == "fewer than 5 seeds solved the training lengths"
 
 
+def test_eight_trained_seeds_decide_with_five_solved_ones_of_both(tmp_path):
+    entries = []
+    for name, level in (("rope", 0.9), ("alibi", 0.5)):
+        for seed in range(8):
+            solved = 1.0 if seed < 5 else 0.3
+            run = record(f"{name}{seed}", seed, test={8: level}, validation={4: solved})
+            entries.append((point(name, seed), run))
+    analysis = {"reproduction": {"paper": "Doe 2024", "claims": [claim()]}}
+    (outcome,) = reproduction.outcomes(studies.study(tmp_path, *entries, **analysis))
+    assert (outcome.solved, outcome.verdict) == ((5, 5), "holds, scaled")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "solved", "mean", "verdict"),
+    [(3, (3, 4), 0.9, "holds at the authors' size"), (5, (4, 6), 0.9, "undecided")],
+)
+def test_a_figure_can_be_a_mean_over_the_first_solved_seeds(
+    tmp_path, wanted, solved, mean, verdict
+):
+    """Seed 1 does not solve the training lengths, and neither does seed 5."""
+    entries = []
+    for seed in range(6):
+        is_solved = seed not in (1, 5)
+        values = {8: 0.9 if is_solved else 0.0}
+        run = record(f"a{seed}", seed, test=values, validation={4: float(is_solved)})
+        entries.append((point("rope", seed), run))
+    claims = [claim(b="", figures=(0.92,), first_solved=wanted)]
+    values = {"paper": "Doe 2024", "claims": claims, "is_authors_size": True}
+    (outcome,) = reproduction.outcomes(studies.study(tmp_path, *entries, reproduction=values))
+    assert (outcome.solved, outcome.means) == (solved, pytest.approx((mean,)))
+    assert outcome.is_solved == (wanted == 3)
+
+
+def at_two_lengths(folder, *, contrasts=(), claims=()):
+    """RoPE is better at twice the length, and ALiBi at four times."""
+    entries = []
+    for name, (near, far) in {"rope": (0.9, 0.2), "alibi": (0.5, 0.6)}.items():
+        for seed in range(5):
+            run = record(f"{name}{seed}", seed, test={8: near, 16: far}, validation={4: 1.0})
+            entries.append((point(name, seed), run))
+    values = {"paper": "Doe 2024", "claims": [*claims]}
+    analysis = {"reproduction": values, "contrasts": [*contrasts]}
+    return reproduction.outcomes(studies.study(folder, *entries, **analysis))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"claims": [claim(at=2), claim(at=4)]},
+        {"claims": [claim(at=[2, 4])]},
+        {"claims": [claim(at=2)], "contrasts": [{"a": "alibi", "b": "rope", "at": 4}]},
+    ],
+)
+def test_a_sign_that_another_declared_length_reverses_depends_on_the_length(tmp_path, more):
+    first, *_ = at_two_lengths(tmp_path, **more)
+    assert (first.verdict, str(first.metric.point)) == (
+        "depends on the length",
+        "at 2× the training length",
+    )
+    assert first.reason == "the other way at 4× the training length"
+
+
+def test_a_length_that_is_not_declared_changes_no_verdict(tmp_path):
+    assert [each.verdict for each in at_two_lengths(tmp_path, claims=[claim(at=2)])] == [
+        "holds, scaled"
+    ]
+
+
+def test_a_length_at_which_every_run_is_at_chance_decides_nothing(tmp_path):
+    entries = []
+    for name, level in (("rope", 0.04), ("alibi", 0.0)):
+        for seed in range(5):
+            numbers = {"test": {8: level + seed / 1000}, "chance_levels": {8: 0.01}}
+            run = record(f"{name}{seed}", seed, validation={4: 1.0}, **numbers)
+            entries.append((point(name, seed), run))
+    analysis = {"reproduction": {"paper": "Doe 2024", "claims": [claim()]}}
+    (outcome,) = reproduction.outcomes(studies.study(tmp_path, *entries, **analysis))
+    assert (outcome.verdict, outcome.interval) == ("undecided", None)
+    assert outcome.reason == "no run is above chance at this length"
+
+
 def of_pairs(folder, values, unsolved=(), **more):
     """Outcomes of the claim that rope is better than alibi, on average over tasks.
 
@@ -162,6 +247,12 @@ def test_a_mean_leaves_out_the_tasks_that_five_seeds_do_not_solve(tmp_path):
             "but b is missing",
         ),
         ({"claims": [claim()]}, "claims need a paper"),
+        ({"paper": "Doe 2024", "claims": [claim(at=[])]}, "is about one length"),
+        (
+            {"paper": "Doe 2024", "claims": [claim(at=[2, 4], figures=(0.9, 0.1))]},
+            "is about one length",
+        ),
+        ({"paper": "Doe 2024", "claims": [claim(first_solved=5)]}, "about one variant"),
         ({"paper": "Doe 2024", "claims": [{"a": "rope", "b": "alibi"}]}, "a claim has a text"),
         ({"paper": "Doe 2024", "claims": [claim(b="rope")]}, "names two variants"),
         ({"paper": "Doe 2024", "claims": [claim(figures=(0.9,))]}, "figures are the numbers"),
