@@ -150,6 +150,13 @@ def changes(runs: pd.DataFrame) -> dict[tuple[str, str], list[float]]:
     return differences
 
 
+def gap(runs: pd.DataFrame, pair: tuple[str, str], rate: str, budget: str) -> str:
+    """Return the mean difference of two encodings at a rate and a budget, over all seeds."""
+    of_both = runs[(runs[RATE] == rate) & (runs[BUDGET] == budget) & runs["name"].isin(pair)]
+    by_seed = of_both.pivot(index="seed", columns="name", values=AT_TWICE).dropna()
+    return _mean_change((by_seed[pair[0]] - by_seed[pair[1]]).tolist())
+
+
 def verdict(differences: list[float]) -> str:
     """Return rises, falls, stays or undecided. An interval that excludes 0 decides first.
 
@@ -226,6 +233,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "changes_table": _table(texts),
         "change": lambda name, rate: texts[name, rate],
         "mean_change": lambda name, rate: _mean_change(differences[name, rate]),
+        "gap": lambda a, b, rate, steps: gap(runs, (a, b), rate, f"{steps} steps"),
         "num_with": lambda word: f"{verdicts.count(word)} of {len(verdicts)}",
         "collapses_table": _table(counts),
         "collapses": lambda name, rate=ALL: counts[name, rate],

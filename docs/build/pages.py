@@ -36,6 +36,7 @@ from docs.build import (
     suite_grid,
     tasks,
     templates,
+    tiers,
     training_time,
 )
 from docs.build.guide import page as guide
@@ -54,6 +55,7 @@ Lookups = Mapping[str, Any]
 LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "README.md": lambda root: {
         **suite_grid.page_lookups(root, form="copying"),
+        **tiers.lookups(root),
         **reproductions.lookups(root),
     },
     "docs/encodings.md": encodings.lookups,
@@ -61,6 +63,7 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
         **noise.lookups(root),
         **suite_grid.lookups(root),
         "budget": budget.lookups(root),
+        **tiers.lookups(root),
         "saturation": saturation.lookups(root),
     },
     "docs/guide.md": guide.lookups,

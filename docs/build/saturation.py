@@ -45,9 +45,15 @@ def lookups(root: Path) -> dict[str, Any]:
         "shares_table": markdown.table([["encoding", "untrained share", "area"], *rows]),
         "share": lambda name: formats.number(shares[name]),
         "area": lambda name: formats.number(areas[name]),
-        "correlation": found.text,
+        "correlation": found.text.partition(" [")[0],
+        "correlation_p": formats.p_value(p_over_encodings(shares, areas)),
         "correlation_within": lambda family: within[family].text,
     }
+
+
+def p_over_encodings(shares: Mapping[str, float], areas: pd.Series) -> float:
+    """Return the p of the rank correlation, with encodings as units."""
+    return float(stats.spearmanr([shares[name] for name in areas.index], areas).pvalue)
 
 
 @functools.cache

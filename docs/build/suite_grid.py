@@ -55,6 +55,7 @@ class Grid:
       shares: of setting_tables.variance_shares, over all runs.
       solved_shares: the same over the rates at which most runs solve the training lengths; empty
         if there are fewer than two such rates.
+      extending_shares: these over the rows of which some run extrapolates.
     """
 
     study: Study
@@ -63,6 +64,7 @@ class Grid:
     rules: pd.DataFrame
     shares: dict[str, tuple[float, Interval]]
     solved_shares: dict[str, tuple[float, Interval]]
+    extending_shares: dict[str, tuple[float, Interval]]
 
 
 @functools.cache
@@ -74,10 +76,18 @@ def grid(folder: Path) -> Grid:
     rules = setting_tables.compare_rules(runs, RATE, multiple)
     shares = setting_tables.variance_shares(runs, RATE, multiple)
     solved = setting_tables.mostly_solved(runs, RATE)
-    solved_shares = {}
+    by_name = table.set_index("name")
+    solved_shares, extending_shares = {}, {}
     if solved[RATE].nunique() > 1:
         solved_shares = setting_tables.variance_shares(solved, RATE, multiple)
-    return Grid(study, runs, table.set_index("name"), rules, shares, solved_shares)
+        extending = solved[solved["name"].isin(_extending_rows(by_name))]
+        extending_shares = setting_tables.variance_shares(extending, RATE, multiple)
+    return Grid(study, runs, by_name, rules, shares, solved_shares, extending_shares)
+
+
+def _extending_rows(by_name: pd.DataFrame) -> pd.Index:
+    """Return the names of the rows of which some run extrapolates."""
+    return by_name.index[by_name["extrapolates"] > 0]
 
 
 def lookups(root: Path) -> dict[str, Any]:
@@ -85,7 +95,6 @@ def lookups(root: Path) -> dict[str, Any]:
     of_forms = {form: of_form(root, form) for form in FOLDERS}
     return {
         **of_forms,
-        "task_table": _task_table(root),
         "on_all_tasks": functools.partial(_on_all_tasks, root),
         "lowest_regret": functools.partial(_extreme_regret, root, min),
         "highest_regret": functools.partial(_extreme_regret, root, max),
@@ -119,46 +128,19 @@ def of_form(root: Path, form: str) -> dict[str, Any]:
         "tau": functools.partial(_of_rule, found.rules, column="tau"),
         "share": functools.partial(_share, found.shares),
         "solved_share": functools.partial(_share, found.solved_shares),
+        "extending_share": functools.partial(_share, found.extending_shares),
+        "num_extending_rows": str(len(_extending_rows(found.by_name))),
         "row_names": list(found.by_name.index),
         "num_rows": str(len(found.by_name)),
-        "num_other_rows": str(sum(not _is_plain(str(name)) for name in found.by_name.index)),
+        "num_other_rows": str(sum(not is_plain(str(name)) for name in found.by_name.index)),
         "num_seeds": str(found.runs["seed"].nunique()),
         "rates": listed(found.runs[RATE].drop_duplicates()),
     }
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Whether it is an encoding with its default arguments and contiguous positions."""
     return "(" not in name and " · " not in name
-
-
-def _task_table(root: Path) -> str:
-    """Plain encodings by task, at the rate of the lowest mean validation loss."""
-    by_task = {form: grid(root / folder) for form, folder in FOLDERS.items()}
-    headers = [f"{h} at {SHOWN[f]:g}×" if f in SHOWN else h for f, h in HEADERS.items()]
-    rows = [["encoding", *headers]]
-    for name in by_task["copying"].by_name.index:
-        if _is_plain(str(name)):
-            cells = [_task_cell(form, found, str(name)) for form, found in by_task.items()]
-            rows.append([f"`{name}`", *cells])
-    return markdown.table(rows)
-
-
-def _task_cell(form: str, found: Grid, name: str) -> str:
-    """Mean exact match at twice the length, and the seeds that extrapolate.
-
-    For a form in SHOWN, the mean of the solved seeds at its multiple, and how many these are.
-    """
-    of_rate = _of(found.runs, name, chosen_rate(found.runs, name))
-    solved = of_rate["solved"].astype(bool)
-    if form in SHOWN:
-        mean = of_rate.loc[solved, run_scores.at(SHOWN[form])].mean()
-        text = formats.number(mean) if solved.any() else formats.DASH
-        return f"{text} ({solved.sum()}/{len(of_rate)})"
-    scores = of_rate[run_scores.at(2)]
-    count = int((solved & (scores >= found.study.spec.extrapolation.threshold)).sum())
-    star = "" if solved.any() else "\\*"
-    return f"{formats.number(scores.mean())}{star} ({count}/{len(of_rate)})"
 
 
 def chosen_rate(runs: pd.DataFrame, name: str) -> str:
