@@ -9,10 +9,10 @@
 
 --positions and --encodings replace settings of the trained run; arguments that they leave out keep
 the trained values. --encodings=none removes all encodings. Existing rows are never overwritten:
-measuring a point again is an error, or skipped with --only-missing. It is also an error if the file
-of an encoding, scheme or task has changed since training. With --allow-changed-code each new row
-holds the digest of the changed file, and tables prefer rows of the trained code. Exit status: 0, or
-2 for wrong arguments.
+measuring a point again is an error, or skipped with --only-missing. After a kill, the same command
+goes on with what it lacks. It is also an error if the file of an encoding, scheme or task has
+changed since training. With --allow-changed-code each new row holds the digest of the changed file,
+and tables prefer rows of the trained code. Exit status: 0, or 2 for wrong arguments.
 """
 
 import ast
@@ -71,11 +71,11 @@ def run(options: Options) -> int:
         options.only_missing,
         allow_changed_code=options.allow_changed_code,
     )
-    count = measure.add(folder, request, print)
-    print(
-        f"{count} runs have new rows" if count else "nothing to do: every run has all of these rows"
-    )
-    tables.show(folder)
+    with measure.continued(folder, request) as continued:
+        count = measure.add(folder, continued, print)
+        none = "nothing to do: every run has all of these rows"
+        print(f"{count} runs have new rows" if count else none)
+        tables.show(folder)
     return 0
 
 

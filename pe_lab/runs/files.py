@@ -6,13 +6,15 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import shutil
 import stat
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 import msgspec
 
@@ -24,6 +26,9 @@ _NO_FILE = (errno.ENOTDIR, errno.EISDIR, errno.ELOOP)
 # Of a file that is read whole, and of a line of a compressed file. A record has some 10 kB, and
 # the study.json of a million runs less than this.
 MOST_BYTES = 100_000_000
+# Temporary files of `replacing`: .NAME.PID.THREAD.
+_TEMPORARY = re.compile(r"\..+\.(\d+)\.\d+")
+_SECONDS_OF_A_WRITE = 5.0
 
 
 @contextlib.contextmanager
@@ -69,6 +74,40 @@ def replace_folder(source: Path, target: Path) -> None:
         target.rename(before)
     new.rename(target)
     shutil.rmtree(before, ignore_errors=True)
+
+
+def remove_remains(folder: Path) -> None:
+    """Remove the temporary files that killed processes have left in a folder and below it."""
+    for path in folder.rglob(".*"):
+        parts = _TEMPORARY.fullmatch(path.name)
+        with contextlib.suppress(OSError):
+            if parts is None or not stat.S_ISREG(path.lstat().st_mode):
+                continue
+            # A process of another machine has an id that says nothing here, and writes just now.
+            is_new = time.time() - path.lstat().st_mtime < _SECONDS_OF_A_WRITE
+            if not is_new and not _is_alive(int(parts[1])):
+                path.unlink()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True
+
+
+def append_to(path: Path, *, empty: bool = False) -> TextIO:
+    """Open a log for appending, which must be no link to a file of the user.
+
+    Args:
+      empty: remove what it holds.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | (os.O_TRUNC if empty else 0)
+    return os.fdopen(os.open(path, flags, 0o666), "a", encoding="utf-8")
 
 
 def write_bytes(path: Path, content: bytes) -> None:

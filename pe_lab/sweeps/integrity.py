@@ -74,12 +74,20 @@ def _checkpoints(folder: Path) -> Iterator[str]:
     groups = folder / "checkpoints"
     for group_id in files.names_in(groups):
         for path in checkpoint.paths(groups / group_id):
-            try:
-                checkpoint.check(path)
-            except checkpoint.DamagedCheckpoint as e:
-                yield f"The checkpoint {path} is damaged ({one_line(e)})."
-            except UserError as e:
-                yield str(e)
+            problem = _problem_of(path)
+            # A training that goes on beside this has replaced it by a later one meanwhile.
+            if problem is not None and path.exists():
+                yield problem
+
+
+def _problem_of(path: Path) -> str | None:
+    try:
+        checkpoint.check(path)
+    except checkpoint.DamagedCheckpoint as e:
+        return f"The checkpoint {path} is damaged ({one_line(e)})."
+    except UserError as e:
+        return str(e)
+    return None
 
 
 def _lost_checkpoints(folder: Path, by_id: Mapping[str, Record]) -> Iterator[str]:

@@ -1,8 +1,11 @@
 """Evaluations of finished runs: they add rows to records, train nothing and overwrite nothing."""
 
+import contextlib
 import dataclasses
+import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import jax
@@ -99,6 +102,34 @@ def add(
         )
         num_runs += num_measured
     return num_runs
+
+
+@contextlib.contextmanager
+def continued(folder: Path, request: EvaluationRequest) -> Iterator[EvaluationRequest]:
+    """Make the same command go on after a kill: then it passes over what it has measured.
+
+    A mark is in the folder from the start of the command until its end.
+    """
+    words = json.dumps(dataclasses.asdict(request) | {"only_missing": None}, sort_keys=True)
+    digest = hashlib.sha256(words.encode()).hexdigest()[:16]
+    mark = run_group_files.progress_path(folder, f"evaluate-{digest}")
+    if mark.exists():
+        request = dataclasses.replace(request, only_missing=True)
+    else:
+        records.write_json(mark, {"request": words})
+    try:
+        yield request
+    except UserError:
+        if not request.only_missing:  # it is refused, so nothing was measured
+            _remove(mark)
+        raise
+    _remove(mark)
+
+
+def _remove(mark: Path) -> None:
+    mark.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        mark.parent.rmdir()  # unless it has files
 
 
 def _chosen(folder: Path, select: JsonObject) -> Records:

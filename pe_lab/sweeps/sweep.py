@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pe_lab.runs import records, run_group_files, study_files, study_labels
+from pe_lab.runs import files, records, run_group_files, study_files, study_labels
 from pe_lab.runs.analysis_spec import SEED_AXES
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.evaluation_points import is_done
@@ -44,13 +44,14 @@ def write_groups(todo: Plan) -> list[Path]:
     Damaged records are set aside first. Nothing is started.
     """
     _prepare(todo)
-    files = []
+    group_files = []
     for wave in studies.waves(todo.groups):
-        files += [run_group_files.write(group, todo.folder) for group in wave]
-    return files
+        group_files += [run_group_files.write(group, todo.folder) for group in wave]
+    return group_files
 
 
 def _prepare(todo: Plan) -> None:
+    files.remove_remains(todo.folder)
     for path in todo.damaged:
         records.set_aside(path)
     if not _has_later_stage(todo):
@@ -143,8 +144,8 @@ def _train(
     statuses: dict[str, int] = {}
     with Progress(group_plans, done) as progress:
         for wave in studies.waves(groups):
-            files = [run_group_files.write(group, folder) for group in wave]
-            statuses |= launcher.launch(files, folder, on_event)
+            group_files = [run_group_files.write(group, folder) for group in wave]
+            statuses |= launcher.launch(group_files, folder, on_event)
     failures = {}
     for group in groups:
         status = statuses.get(group.group_id)

@@ -11,6 +11,8 @@ from jaxtyping import PyTree
 
 from pe_lab.metrics import exact_match_by_attribute as by_attribute
 from pe_lab.metrics.base import measured_for
+from pe_lab.runs import record_checks
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint
 from pe_lab.runs.evaluation_settings import Override
 from pe_lab.runs.record_schema import ChanceLevel, RecordRow
@@ -166,6 +168,19 @@ def _rows_without_values(setup: Setup, point: EvaluationPoint, reason: str) -> l
     return [row("exact_match"), *of_attributes]
 
 
+def _measured(metric: str, value: Any) -> Any:
+    """Return the value of a metric for a record, with numbers of NumPy as Python's.
+
+    Raises:
+      UserError: it is no finite number and no list of numbers, so no reader would accept it.
+    """
+    if isinstance(value, np.floating | np.integer):
+        value = value.item()
+    if value is None or not record_checks.is_measured(value):
+        raise UserError(f"The metric {metric!r} has the value {value!r:.100}, which is no number.")
+    return value
+
+
 def _rows(
     setup: Setup, measured: Measurement, point: EvaluationPoint, count: int
 ) -> list[RecordRow]:
@@ -183,7 +198,7 @@ def _rows(
         if not_finite and metric.needs_finite_logits:
             values[metric.name] = None
         else:
-            values[metric.name] = metric.value(metric_sums, num_tokens)
+            values[metric.name] = _measured(metric.name, metric.value(metric_sums, num_tokens))
     values["overlap"] = int(measured.overlap) / count
     reveals_length = leaks.reveals_target_length(setup)
     rows = []

@@ -187,7 +187,7 @@ def run_in_sweep(
         # With it, the sweep can kill what plugins leave behind, such as data loaders.
         os.setpgid(0, 0)
         for file, stream in ((os.devnull, 0), (log, 1), (log, 2)):
-            os.dup2(os.open(file, os.O_RDWR | os.O_APPEND), stream)
+            os.dup2(os.open(file, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW), stream)
         os.environ.clear()
         os.environ.update(environment)
         pin(0)

@@ -1,6 +1,7 @@
 """Folders that are replaced, names that become paths, and texts that reach a terminal."""
 
 import os
+import subprocess
 
 import pytest
 
@@ -102,3 +103,34 @@ def test_a_study_has_no_control_character(tmp_path, text, where):
     with pytest.raises(UserError, match=r"^The study '.*' cannot be written: "):
         study_files.write(tmp_path, given["name"], entries, spec)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    (tmp_path / "records").mkdir()
+    stays = [".table.md.damaged-1", f".table.md.{os.getpid()}.1", ".table.md.1", "a.5.5"]
+    goes = [f".table.md.{ended.pid}.140", f"records/.r0.json.{ended.pid}.1"]
+    for name in (*stays, *goes):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (0, 0))
+    new = tmp_path / f".table.csv.{ended.pid}.1"  # of another machine, perhaps
+    new.touch()
+    files.remove_remains(tmp_path)
+    assert sorted(content(tmp_path)) == sorted([*stays, new.name])
+    files.remove_remains(tmp_path / "nowhere")
+
+
+def test_a_log_is_no_link_to_a_file_of_the_user(tmp_path):
+    precious, log = tmp_path / "precious", tmp_path / "logs" / "a.log"
+    precious.write_text("precious")
+    with files.append_to(log, empty=True) as file:
+        file.write("one")
+    with files.append_to(log) as file:
+        file.write("two")
+    assert log.read_text() == "onetwo"
+    log.unlink()
+    log.symlink_to(precious)
+    with pytest.raises(OSError, match="symbolic links"):
+        files.append_to(log, empty=True)
+    assert precious.read_text() == "precious"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab.runs import records, study_files
+from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import integrity
 from pe_lab.training import checkpoint
 from tests import tiny
@@ -86,6 +87,15 @@ def test_a_checkpoint_that_is_gone_is_named_with_its_runs(folder):
         f"The checkpoint checkpoints/{GROUP.group_id}/4 of the finished run {run_id} is gone."
         for run_id in sorted(run.run_id for run in GROUP.runs)
     ]
+
+
+def test_a_checkpoint_that_training_replaces_meanwhile_is_no_problem(folder, monkeypatch):
+    def check(path):
+        shutil.rmtree(path)
+        raise UserError("cannot be read")
+
+    monkeypatch.setattr(checkpoint, "check", check)
+    assert not [line for line in integrity.problems(folder) if "cannot be read" in line]
 
 
 def test_a_label_that_does_not_agree_with_a_record_is_a_problem(folder):

@@ -2,10 +2,12 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint, example_counts, grid, is_done
+from pe_lab.training import evaluate
 from pe_lab.training.batches import draw_examples
 from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import Evaluator
@@ -127,3 +129,21 @@ def test_validation_lengths_that_a_task_lacks_are_refused():
         UserError, match=r"lego has no examples shorter than 2 .*got length 1 in config.*validation"
     ):
         build_setup(run)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["high", None, np.nan, np.inf, 1j, True, np.True_, np.zeros(2), [1, np.nan], {"a": 1}],
+    ids=repr,
+)
+def test_a_metric_whose_value_is_no_number_is_named(value):
+    with pytest.raises(UserError) as error:
+        evaluate._measured("mine", value)
+    shown = repr(value)
+    assert str(error.value) == f"The metric 'mine' has the value {shown}, which is no number."
+
+
+def test_numbers_of_numpy_are_values_of_a_metric():
+    assert evaluate._measured("mine", np.float32(0.5)) == 0.5
+    assert type(evaluate._measured("mine", np.int64(2))) is int
+    assert evaluate._measured("mine", [1, None, [2.5]]) == [1, None, [2.5]]

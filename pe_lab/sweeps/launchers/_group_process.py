@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from pe_lab.runs import run_group_files
+from pe_lab.runs import files, run_group_files
 from pe_lab.sweeps.launchers.base import TIME_LIMIT, Event, environment
 from pe_lab.training import process
 
@@ -59,8 +59,7 @@ class GroupProcess:
         self._returned: int | None = None  # the status that it reported at its end
         self._is_late = False
         self._log = task.folder / "logs" / f"{self.file.stem}.log"
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        self._log.write_text("", encoding="utf-8")  # of this try alone, because processes append
+        files.append_to(self._log, empty=True).close()  # of this try alone
         variables = {**os.environ, **environment(), **task.variables}
         context: Any = multiprocessing.get_context(METHOD)  # typeshed's base class lacks Process
         reader, writer = context.Pipe(duplex=False)
@@ -114,7 +113,7 @@ class GroupProcess:
         if status == _SERVER_IS_GONE:  # the process may have lived on until the kill above
             return -signal.SIGKILL
         # A plugin or a library has called exit. Its status means nothing, 0 and 75 neither.
-        with contextlib.suppress(OSError), open(self._log, "a", encoding="utf-8") as log:
+        with contextlib.suppress(OSError), files.append_to(self._log) as log:
             log.write(f"The process ended itself with status {status}, before its end.\n")
         return 1
 

@@ -189,3 +189,24 @@ def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
         "shifted(max_shift=3)": ({"name": "shifted", "max_shift": 3}, False),
     }
     assert not any(record["exposure"]["reveals_target_length"] for record in read(folder).values())
+
+
+def evaluated(folder, request, kill_after=None):
+    """What `pe-lab evaluate` does; the number of runs with new rows."""
+    with measure.continued(folder, request) as continued:
+        if kill_after is not None:
+            measure.add(folder, kill_after)
+            raise KeyboardInterrupt
+        return measure.add(folder, continued)
+
+
+def test_the_same_request_goes_on_after_a_kill(folder):
+    with pytest.raises(KeyboardInterrupt):
+        evaluated(folder, ask(4, 6), kill_after=ask(4))
+    with pytest.raises(UserError, match="has measured test length 4"):
+        evaluated(folder, ask(4, 5))  # another request
+    assert evaluated(folder, ask(4, 6)) == 3
+    assert not (folder / "progress").exists()
+    with pytest.raises(UserError, match="has measured test length 4"):
+        evaluated(folder, ask(4, 6))
+    assert not (folder / "progress").exists()
