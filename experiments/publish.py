@@ -61,7 +61,7 @@ def run(options: Options) -> int:
     plots.write(study, target, relative=options.relative)
     # Last, so that a publication that was interrupted never has new labels on older records.
     named = study_files.read(folder)
-    study_files.write(target, named.name, named.entries, named.analysis, named.tuning)
+    study_files.write(target, named.name, named.entries, named.analysis)
     if note := changed_code.note(runs):
         print(note)
     print(f"published {len(runs)} runs in {target}; say what they show in {target}/README.md.jinja")

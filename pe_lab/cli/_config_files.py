@@ -37,7 +37,6 @@ class StudyConfig:
       points: of its sweep.
       overridden: paths that the command line set.
       analysis: the analysis spec as plain data; empty without one.
-      tune: what the file says of its tuning; None without one.
     """
 
     name: str
@@ -45,10 +44,9 @@ class StudyConfig:
     points: list[Point]
     overridden: tuple[str, ...]
     analysis: dict[str, Any]
-    tune: object = None
 
     def expanded(self) -> "ExpandedStudy":
-        """Return the study of the points, without its analysis and its tuning."""
+        """Return the study of the points, without its analysis."""
         from pe_lab.sweeps import study  # imports JAX
 
         return study.expand(self.name, self.values, self.points, Path("results") / self.name)
@@ -70,7 +68,7 @@ def read(config: str, overrides: Sequence[str] = ()) -> StudyConfig:
     name, _, form = config.partition(":")
     file = _studies.config_file(name)
     with jax_settings.kept(f"The config {file}"):
-        values, points, analysis, tune = _load(file, form)
+        values, points, analysis = _load(file, form)
     _override(values, overrides)
     plain = values.to_dict()
     choices = {id(choice): choice for point in points for choice in point.values()}
@@ -78,7 +76,7 @@ def read(config: str, overrides: Sequence[str] = ()) -> StudyConfig:
     allowed_plugins.allow_also(named)
     paths = tuple(text.partition("=")[0].removeprefix("config.") for text in overrides)
     study = f"{file.stem}_{form}" if form else file.stem
-    return StudyConfig(study, plain, points, paths, analysis, tune)
+    return StudyConfig(study, plain, points, paths, analysis)
 
 
 def _override(config: ConfigDict, overrides: Sequence[str]) -> None:
@@ -153,8 +151,8 @@ def _no_key(inner: object, path: list[str], key: str) -> UserError:
     return unknown(name, key, inner if isinstance(inner, ConfigDict) else ())
 
 
-def _load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any], object]:
-    """Return the config of a file, the points of its sweep, its analysis, and its tuning.
+def _load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any]]:
+    """Return the config of a file, the points of its sweep, and its analysis.
 
     A form, such as smoke, is an argument of the file's functions. If analysis() does not take it,
     the form lacks some of the variants, and it has the default analysis. A file without sweep() has
@@ -170,6 +168,13 @@ def _load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any
     with _readable(path):
         spec.loader.exec_module(module)
         forms = _parameters(module.get_config)
+    if isinstance(
+        getattr(module, "tune", None), Mapping
+    ):  # of pe_lab 0.1: it would change the runs
+        raise UserError(
+            f"{path} has `tune`, and pe_lab trains in one stage: name the values in sweep(), and "
+            f'their axis in analysis(), as in tuned=("train.learning_rate",).'
+        )
     if form and not forms:
         raise UserError(f"{path} has no form {form!r}: its get_config() takes no arguments.")
     if form and form not in forms:
@@ -191,7 +196,7 @@ def _load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any
             ):
                 raise TypeError(f"sweep() returns points of grid.product(...), got {point!r}")
         analysis = _analysis(module, chosen)
-    return config, points, analysis, getattr(module, "tune", None)
+    return config, points, analysis
 
 
 def _analysis(module: ModuleType, chosen: dict[str, bool]) -> dict[str, Any]:

@@ -20,18 +20,11 @@ def train(
     write_groups: bool = False,
 ) -> int:
     """Train the missing runs of a study, write its tables and return the exit status."""
-    from pe_lab.sweeps import stages, tuning  # imports JAX
+    from pe_lab.sweeps import stages  # imports JAX
 
     mode = stages.Mode(workers, dry_run, write_groups)
     folder = results or Path("results") / study.name
-    request = stages.StudyRequest(
-        study.name,
-        study.values,
-        study.points,
-        folder,
-        study.analysis,
-        None if study.tune is None else tuning.read(study.tune),
-    )
+    request = stages.StudyRequest(study.name, study.values, study.points, folder, study.analysis)
     failed = stages.train(request, mode)
     if failed is None:
         return 0

@@ -50,8 +50,6 @@ def lines(found: status.Status) -> Iterable[str]:
     for run in found.runs:
         if run.state in ("running", "failed") or run.about:
             yield f"  {run.state:8} {run.run_id}  {run.label}{': ' if run.about else ''}{run.about}"
-    if found.later_runs:
-        yield f"{found.later_runs} more runs follow, once the tuned settings are chosen"
     if found.changed_code:
         yield found.changed_code
     if not found.workers:

@@ -6,8 +6,7 @@
 
 CONFIG is the name of a config in the folder configs or in pe_lab, or a Python file. journey:smoke
 is the small form of journey; not every config has one. --config.KEY=VALUE changes a setting of all
-runs. A config with a `tune` is trained in two stages (pe_lab/sweeps/tuning.py). Exit status: 0; 1
-if a run failed; 2 for wrong arguments; 130 after Ctrl-C.
+runs. Exit status: 0; 1 if a run failed; 2 for wrong arguments; 130 after Ctrl-C.
 """
 
 import dataclasses
@@ -62,9 +61,8 @@ def _check_overrides(study: StudyConfig, file: TextIO) -> None:
     Raises:
       UserError: one has no effect on any point.
     """
-    tuned_axes = study.tune.get("axes", {}) if isinstance(study.tune, dict) else {}
     for path in study.overridden:
-        num_set = sum(_replaces({**point, **tuned_axes}, path) for point in study.points)
+        num_set = sum(_replaces(point, path) for point in study.points)
         if num_set and num_set == len(study.points):
             raise UserError(
                 f"--config.{path} has no effect: it is an axis of the sweep. Change the config, "

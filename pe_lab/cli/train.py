@@ -40,6 +40,5 @@ def run(options: Options) -> int:
         values=values,
         points=grid.product(),
         analysis={},
-        tune=None,
     )
     return _training.train(one_run, options.results, dry_run=options.dry_run)

@@ -155,8 +155,8 @@ def _interval(group: Group, strata: Sequence[Sequence[int | float]], show: str) 
     candidates = group.candidates
     if is_single and candidates is not None and len(set(candidates["candidate"])) > 1:
         chosen = candidates.where("is_chosen")
-        # Choosing by validation varies with the seeds, too. After a tuning in two stages, most
-        # seeds have the chosen setting only, and the interval takes it as given.
+        # Choosing by validation varies with the seeds, too. If most seeds have the chosen setting
+        # only, the interval takes it as given.
         if chosen["compared"] == chosen["all_runs"]:
             return choice_interval(candidates)
     if min(map(len, strata)) < statistics.BOOTSTRAP_FROM:

@@ -62,7 +62,7 @@ def read(folder: str | Path) -> Study:
             for label, code in rows.evaluations.items()
             if code
         },
-        missing=len(run_ids - recorded) + file.later_runs,
+        missing=len(run_ids - recorded),
     )
     _check(study)
     if not spec.tuned:

@@ -1,8 +1,7 @@
 """Choice along tuned axes (a learning rate) by validation up to the training length.
 
 For each point of the other axes, the setting with the lowest mean validation loss over seeds is
-chosen. Test scores are not used. Settings are compared on the seeds that all of them have, because
-the chosen setting has more seeds after two-stage tuning.
+chosen. Test scores are not used. Settings are compared on the seeds that all of them have.
 
 Settings that the same number of seeds solve are tied: exact match does not separate them, the loss
 decides, and tables show how much that matters.
@@ -93,7 +92,7 @@ def _setting(study: Study, name: str, best: str, cases: Sequence[Row], tuned: Se
         **dict(zip(tuned, labels, strict=True)),
         # Labels that are not numbers tie here, so the stable sort keeps the order of the sweep.
         "order": tuple(math.inf if number is None else number for number in numbers),
-        # These three count shared seeds only: two-stage tuning gives the chosen setting more.
+        # These three count shared seeds only: the chosen setting may have more.
         "loss": mean_loss(cases),
         "solved": sum(case["solved"] for case in cases),
         "runs": len(cases),

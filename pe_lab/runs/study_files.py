@@ -3,7 +3,7 @@
     study = {
       "schema_version": 2, "digest": ...,        # sha256 of everything else
       "name", "entries": [{"labels": {axis: label}, "run_id"}, ...],
-      "analysis": its analysis spec, "tuning": its tuning}   # these two only if there is one
+      "analysis": its analysis spec}             # only if there is one
 
 The digest guards against accidents, as in a record. A file of version 1 has neither a
 version nor a digest. In both versions, the labels of runs must agree with the configs of their
@@ -39,24 +39,14 @@ class StudyFile:
 
     Attributes:
       analysis: the analysis spec as plain data; empty without one.
-      tuning: the tuning as plain data; None without one.
-      later_runs: runs of a tuned study that will join it when the settings are chosen.
     """
 
     name: str
     entries: list[Entry]
     analysis: JsonObject
-    tuning: JsonObject | None
-    later_runs: int
 
 
-def write(
-    folder: Path,
-    name: str,
-    entries: Sequence[Entry],
-    analysis: JsonObject,
-    tuning: JsonObject | None = None,
-) -> None:
+def write(folder: Path, name: str, entries: Sequence[Entry], analysis: JsonObject) -> None:
     """Write folder/study.json atomically, with its digest.
 
     Raises:
@@ -65,8 +55,6 @@ def write(
     content: dict[str, object] = {"schema_version": SCHEMA_VERSION, "name": name}
     if analysis:
         content["analysis"] = analysis
-    if tuning is not None:
-        content["tuning"] = tuning
     plain_entries = []
     for entry_labels, run_id in entries:
         plain_entries.append({"labels": entry_labels, "run_id": run_id})
@@ -138,8 +126,6 @@ def _study(content: JsonObject) -> StudyFile:
         entries.append((entry_labels, names.plain(_typed(entry, "run_id", str), "a run")))
     if not entries:
         raise ValueError("it names no run")
-    tuning = _typed(content, "tuning", dict) if content.get("tuning") is not None else None
-    later_runs = _typed(tuning, "later_runs", int) if tuning and "later_runs" in tuning else 0
     analysis = _typed(content, "analysis", dict) if "analysis" in content else {}
     name = _typed(content, "name", str)
     if "/" in name:  # `publish` names a folder after it
@@ -147,7 +133,7 @@ def _study(content: JsonObject) -> StudyFile:
     names.plain(name, "a study")
     if texts.printable_values(content) != _as_json(content):
         raise ValueError("a text in it has a control character")
-    return StudyFile(name, entries, _with_new_names(analysis), tuning, later_runs)
+    return StudyFile(name, entries, _with_new_names(analysis))
 
 
 def _as_json(content: object) -> object:

@@ -31,7 +31,6 @@ class Status:
     workers: int  # run groups that a process is training
     seconds_left: float | None  # with the present workers, or one; None: no run has a known speed
     changed_code: str | None  # a note on the runs whose code has changed since they were trained
-    later_runs: int = 0  # of a tuned study, once its settings are chosen
 
     def count(self, state: str) -> int:
         return sum(run.state == state for run in self.runs)
@@ -82,7 +81,7 @@ def read(folder: Path) -> Status:
     study_records = [by_id[run_id] for _, run_id in study.entries if run_id in by_id]
     seconds_left = _seconds_left(runs, running, list(by_id.values()))
     note = changed_code.note(study_records)
-    return Status(study.name, tuple(runs), len(running), seconds_left, note, study.later_runs)
+    return Status(study.name, tuple(runs), len(running), seconds_left, note)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ class ExpandedStudy:
     entries: tuple[Entry, ...]
     # The analysis spec as plain values: see pe_lab/runs/analysis_spec.py.
     analysis: JsonObject = field(default_factory=dict)
-    tuning: JsonObject | None = None  # the choices of tuning.py, as plain values
 
     @property
     def runs(self) -> list[Run]:
@@ -66,7 +65,7 @@ class ExpandedStudy:
     def write(self, folder: Path) -> None:
         """Write folder/study.json: the labels of each run and the analysis spec."""
         entries = [(entry.labels, entry.run.run_id) for entry in self.entries]
-        study_files.write(folder, self.name, entries, self.analysis, self.tuning)
+        study_files.write(folder, self.name, entries, self.analysis)
 
 
 def expand(

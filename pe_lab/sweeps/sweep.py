@@ -54,20 +54,7 @@ def _prepare(todo: Plan) -> None:
     files.remove_remains(todo.folder)
     for path in todo.damaged:
         records.set_aside(path)
-    if not _has_later_stage(todo):
-        todo.study.write(todo.folder)
-
-
-def _has_later_stage(todo: Plan) -> bool:
-    """Whether the folder holds a later stage of this tuned study, with all of its runs."""
-    if not (todo.study.tuning or {}).get("later_runs"):
-        return False
-    try:
-        written = study_files.read(todo.folder)
-    except UserError:  # there is no study yet, or it is damaged
-        return False
-    written_ids = {run_id for _, run_id in written.entries}
-    return not written.later_runs and {run.run_id for run in todo.study.runs} <= written_ids
+    todo.study.write(todo.folder)
 
 
 def retry(folder: Path, launcher: Launcher) -> dict[str, str]:

@@ -5,7 +5,6 @@ Whatever happens to their tasks, they end with the tables of a local sweep.
 `make test-cluster` installs the requirements and runs only these tests.
 """
 
-import json
 import os
 import signal
 import time
@@ -17,20 +16,6 @@ from tests.cluster.slurm_cluster import SlurmCluster
 from tests.cluster.slurm_sweeps import PATIENCE, Sweep, begun, process_of
 from tests.record_values import measured
 
-TUNED_STUDY = """
-from ml_collections import ConfigDict
-from pe_lab.runs import grid
-from tests import tiny
-
-tune = dict(axes={"train.learning_rate": (1e-3, 1e-2)}, seeds=1, extend=True)
-
-def get_config():
-    return ConfigDict(tiny.values(train__steps=40, evaluate__curve_every=40))
-
-def sweep():
-    encodings = {"model.encodings": [({"name": "rope"},), ({"name": "alibi"},)]}
-    return grid.product(encodings, {"seed": range(2)})
-"""
 GROUPS, SLOTS = 3, 2  # of two nodes with a processor each
 pytestmark = pytest.mark.cluster
 
@@ -105,23 +90,6 @@ def test_tasks_that_are_asked_to_leave_or_requeued_go_on_from_where_they_were(sw
     assert_same(slurm, local)
     assert said.count("preempted, will resume") == 2
     assert sorted(slurm.states()) == ["COMPLETED"] * GROUPS + ["REQUEUED"] * 2
-
-
-def test_a_tuning_in_two_stages_chooses_as_a_local_one(sweep, tmp_path_factory):
-    local = tmp_path_factory.mktemp("tuned")
-    arguments = (local, local / "study", os.environ, "--workers=2")
-    with begun(*arguments, study=TUNED_STUDY) as process:
-        _, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, errors
-    slurm = sweep(study=TUNED_STUDY)
-    text = slurm.said()
-    assert_same(slurm, local / "study")
-    choices = [
-        json.loads((folder / "study.json").read_text())["tuning"]
-        for folder in (slurm.folder, local / "study")
-    ]
-    assert choices[0] == choices[1]
-    assert text.count("has the lowest validation loss with train.learning_rate") == 2
 
 
 def test_preempted_tasks_are_requeued(sweep, local, tmp_path):

@@ -48,11 +48,9 @@ def test_groups_are_commands_for_any_scheduler(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_groups_of_a_tuned_study_are_quoted_commands_and_notes_go_to_stderr(tmp_path):
-    config = tmp_path / "tuned.py"
-    config.write_text(
-        TWO_RUNS + 'tune = {"axes": {"train.learning_rate": (1e-3, 3e-3)}, "seeds": 1}\n'
-    )
+def test_the_groups_of_a_study_are_quoted_commands_and_notes_go_to_stderr(tmp_path):
+    config = tmp_path / "twice.py"
+    config.write_text(TWO_RUNS.replace("range(2)", "(0, 0)"))
     folder = tmp_path / "a study"
     done = call("sweep", f"--config={config}", f"--results={folder}", "--write_groups")
     assert done.returncode == 0
@@ -62,26 +60,7 @@ def test_the_groups_of_a_tuned_study_are_quoted_commands_and_notes_go_to_stderr(
     interpreter, *arguments = shlex.split(command)
     assert arguments == ["-m", module, str(file), str(folder)]
     assert (ROOT / interpreter).samefile(sys.executable)
-    assert done.stderr.splitlines()[-1] == (
-        "tuning: give the same command again after these run groups, for the next stage"
-    )
-
-
-@pytest.mark.slow
-def test_a_tuned_study_with_contrasts_may_extend_its_values(tmp_path):
-    config = tmp_path / "tuned.py"
-    two_variants = """grid.product(
-        {"model.encodings": [(dict(name="rope"),), (dict(name="nope"),)], "seed": range(2)}
-    )"""
-    config.write_text(
-        TWO_RUNS.replace('grid.product({"seed": range(2)})', two_variants)
-        + "def analysis():\n"
-        + '    return dict(contrasts=(("rope", "nope"),))\n'
-        + 'tune = dict(axes={"train.learning_rate": (1e-3, 3e-3)}, seeds=1, extend=True)\n'
-    )
-    done = call("sweep", f"--config={config}", f"--results={tmp_path / 'new'}", "--dry_run")
-    assert done.returncode == 0, done.stderr
-    assert "to train: 4 runs" in done.stdout
+    assert "note: the sweep has a point twice: seed=0" in done.stderr.splitlines()
 
 
 @pytest.mark.slow

@@ -174,7 +174,7 @@ def test_fewer_than_ten_shared_seeds_have_no_such_interval(tmp_path):
 
 
 def test_settings_are_compared_on_the_seeds_that_all_of_them_have(tmp_path):
-    """After a tuning in two stages the chosen rate has four seeds. Two of them do not count
+    """The chosen rate has four seeds. Two of them do not count
     here.
     """
     four = [(0.1, 0.5), (0.1, 0.5), (0.9, 0.2), (0.9, 0.2)]

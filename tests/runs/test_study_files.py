@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from pe_lab.runs import study_files
+from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError
 
 ENTRIES = [
@@ -22,13 +22,13 @@ def changed(folder, **changes):
 
 
 def test_what_is_written_is_read(tmp_path):
-    analysis, tuning = {"question": "Why?"}, {"seeds": 2, "later_runs": 4}
-    study_files.write(tmp_path, "a", ENTRIES, analysis, tuning)
+    analysis = {"question": "Why?"}
+    study_files.write(tmp_path, "a", ENTRIES, analysis)
     study = study_files.read(tmp_path)
-    assert study == study_files.StudyFile("a", ENTRIES, analysis, tuning, 4)
+    assert study == study_files.StudyFile("a", ENTRIES, analysis)
     assert study_files.study_of(tmp_path) == ("a", ENTRIES)
     study_files.write(tmp_path, "a", ENTRIES, {})
-    assert study_files.read(tmp_path) == study_files.StudyFile("a", ENTRIES, {}, None, 0)
+    assert study_files.read(tmp_path) == study_files.StudyFile("a", ENTRIES, {})
 
 
 def test_a_changed_label_is_refused_by_the_digest(tmp_path):
@@ -56,6 +56,15 @@ def test_a_file_of_version_1_is_read_without_a_digest(tmp_path):
     assert study_files.study_of(tmp_path) == ("a", [({"model.encodings": "rope"}, "aa")])
 
 
+def test_a_study_that_was_tuned_in_two_stages_is_read_with_its_runs(tmp_path):
+    study_files.write(tmp_path, "a", ENTRIES, {})
+    content = json.loads((tmp_path / "study.json").read_text())
+    content["tuning"] = {"axes": {"train.learning_rate": [1e-3, 3e-3]}, "choices": []}
+    content["digest"] = records.digest(content)
+    (tmp_path / "study.json").write_text(json.dumps(content))
+    assert study_files.read(tmp_path) == study_files.StudyFile("a", ENTRIES, {})
+
+
 def test_a_later_version_is_refused_and_is_no_damage(tmp_path):
     study_files.write(tmp_path, "a", ENTRIES, {})
     changed(tmp_path, schema_version=3)
@@ -68,7 +77,6 @@ def test_a_later_version_is_refused_and_is_no_damage(tmp_path):
 DAMAGES = {
     "entries": [[], 5, [5], [{"labels": {}}], [{"labels": 5, "run_id": "a"}]],
     "analysis": [5, "x", [], {"tables": [5]}, {"tables": [{"metric": {"name": []}}]}],
-    "tuning": ["x", {"later_runs": "x"}],
     "name": [5, "a/b"],
 }
 CASES = [(key, value) for key, values in DAMAGES.items() for value in values]

@@ -33,7 +33,7 @@ def test_each_task_has_axes_of_the_learning_rate_with_the_same_looks(drawn, tmp_
 
 
 def test_the_chosen_rate_has_a_circle_when_it_has_more_seeds(drawn, tmp_path):
-    """As after a tuning in two stages: the other rate has the first seed alone."""
+    """The other rate has the first seed alone."""
     entries = []
     for rate, seed in (("0.001", 0), ("0.003", 0), ("0.001", 1)):
         run = record(f"{rate}{seed}", seed, test={4: 1.0}, validation={4: 1.0})
