@@ -57,7 +57,7 @@ class ALiBi(OffsetBias):
         self.form = form
         self.slopes = alibi_slopes(num_heads)
         # The logarithm is learned, so that slopes stay positive.
-        log_slopes = jnp.log(jnp.asarray(self.slopes))
+        log_slopes = jnp.log(jnp.asarray(self.slopes, jnp.float32))
         self.log_slopes = nnx.Param(log_slopes) if learn_slopes else None
 
     def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
@@ -67,7 +67,7 @@ class ALiBi(OffsetBias):
             is_past = offset < 0
             distance = distance - 0.5 * is_past
         if self.log_slopes is None:
-            slope = jnp.asarray(self.slopes)
+            slope = jnp.asarray(self.slopes, jnp.float32)
         else:
             slope = jnp.exp(self.log_slopes[...])
         return -jnp.multiply.outer(slope, distance)

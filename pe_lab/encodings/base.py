@@ -131,7 +131,7 @@ class InputEncoding(_Encoding):
         check_finite(type(self).__name__, scale=scale)
         self.width = width
         self.combine = combine
-        self.scale = nnx.Param(jnp.asarray(scale)) if learn_scale else scale
+        self.scale = nnx.Param(jnp.asarray(scale, jnp.float32)) if learn_scale else scale
         projection = None
         if combine == "concat" or lift == "project":
             if rngs is None:

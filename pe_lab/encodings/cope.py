@@ -60,7 +60,7 @@ class CoPE(AttentionEncoding):
             )
         self.head_dim = head_dim
         self.scale = 1 / math.sqrt(head_dim) if scaled else 1.0
-        self.table = nnx.Param(jnp.zeros((num_positions, head_dim)))
+        self.table = nnx.Param(jnp.zeros((num_positions, head_dim), jnp.float32))
 
     def counts(
         self, s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]

@@ -75,11 +75,11 @@ class DeBERTa(AttentionEncoding):
         num_rows = 2 * (buckets or max_distance)
         normal = nnx.initializers.normal(0.02)
         lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
-        table = normal(rngs.params(), (num_rows, width))
+        table = normal(rngs.params(), (num_rows, width), jnp.float32)
         self.table = nnx.Param(table)
         projections = {}
         for term in terms:
-            matrix = lecun_normal(rngs.params(), (width, num_heads, head_dim))
+            matrix = lecun_normal(rngs.params(), (width, num_heads, head_dim), jnp.float32)
             projections[term] = nnx.Param(matrix)
         self.projections = nnx.Dict(**projections)
 

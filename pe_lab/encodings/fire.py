@@ -57,9 +57,9 @@ class FIRE(AttentionEncoding):
         check_positive("FIRE", start_rate=start_rate, start_threshold=start_threshold)
         self.into = uniform_linear(1, hidden_width, rngs)
         self.out = uniform_linear(hidden_width, num_heads, rngs)
-        self.rate = nnx.Param(jnp.asarray(start_rate))
+        self.rate = nnx.Param(jnp.asarray(start_rate, jnp.float32))
         # The threshold is learned in units of its initial value, as in the ports.
-        self.threshold_factor = nnx.Param(jnp.asarray(1.0))
+        self.threshold_factor = nnx.Param(jnp.asarray(1.0, jnp.float32))
         self.start_threshold = start_threshold
 
     def psi(self, x: Float[Array, "*o"]) -> Float[Array, "*o"]:

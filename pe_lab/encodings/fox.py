@@ -96,7 +96,7 @@ class FoX(AttentionEncoding):
         self.fixed = start if gate == "fixed" else None
         logits = None
         if gate == "bias_only":
-            logits = nnx.Param(jnp.asarray(start))
+            logits = nnx.Param(jnp.asarray(start, jnp.float32))
         self.logits = logits
         projection = None
         if gate == "full":
@@ -118,7 +118,8 @@ class FoX(AttentionEncoding):
             logits = self.projection(x)
         else:
             # Gates that read no token are the same at every token.
-            of_heads = self.logits[...] if self.logits is not None else jnp.asarray(self.fixed)
+            fixed = self.fixed if self.logits is None else self.logits[...]
+            of_heads = jnp.asarray(fixed, jnp.float32)
             batch, length, _ = x.shape
             shape = (batch, length, self.num_heads)
             logits = jnp.broadcast_to(of_heads[None, None], shape)

@@ -61,7 +61,7 @@ class GRAPEA(AttentionEncoding):
         self.factors = nnx.Param(jnp.full(num_heads, factor, jnp.float32))
 
         def direction() -> nnx.Param[Array]:
-            normal = jax.random.normal(rngs.params(), (num_heads, head_dim))
+            normal = jax.random.normal(rngs.params(), (num_heads, head_dim), jnp.float32)
             return nnx.Param(normal / math.sqrt(head_dim))
 
         self.key_direction = None if gate == "query" else direction()

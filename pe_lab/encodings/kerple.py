@@ -48,9 +48,9 @@ class KERPLE(OffsetBias):
     ):
         self.form = form
         shape = (num_heads,)
-        scale_or_power = jax.random.uniform(rngs.params(), shape, maxval=2.0)
+        scale_or_power = jax.random.uniform(rngs.params(), shape, jnp.float32, maxval=2.0)
         self.scale_or_power = nnx.Param(scale_or_power)
-        rate = jax.random.uniform(rngs.params(), shape)
+        rate = jax.random.uniform(rngs.params(), shape, jnp.float32)
         self.rate = nnx.Param(rate)
 
     def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:

@@ -16,6 +16,7 @@ is NaN, and training beyond the table is rejected.
 """
 
 import jax
+import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Float, Num
 
@@ -51,7 +52,7 @@ class Learned(InputEncoding):
         check_finite("Learned", init_std=init_std)
         super().__init__(width, width=width, rngs=rngs, **rest)
         self.require(max_positions=max_positions)
-        normal = jax.random.normal(rngs.params(), (max_positions, width))
+        normal = jax.random.normal(rngs.params(), (max_positions, width), jnp.float32)
         self.table = nnx.Param(init_std * normal)
 
     def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l d"]:

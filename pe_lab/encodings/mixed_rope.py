@@ -49,10 +49,12 @@ class MixedRoPE(AttentionEncoding):
         two_copies = np.tile(series, 2)
         size = jnp.asarray(two_copies, jnp.float32)[None]  # [1, P]
         # The second copy is perpendicular to the first one.
-        angle_of_copy = jnp.asarray([0.0, jnp.pi / 2])
+        angle_of_copy = jnp.asarray([0.0, jnp.pi / 2], jnp.float32)
         angle_of_pair = jnp.repeat(angle_of_copy, half)[None]
         whole_turn = 2 * jnp.pi
-        angle_of_head = jax.random.uniform(rngs.params(), (num_heads, 1), maxval=whole_turn)
+        angle_of_head = jax.random.uniform(
+            rngs.params(), (num_heads, 1), jnp.float32, maxval=whole_turn
+        )
         direction = angle_of_head + angle_of_pair  # [H, P]
         fx = size * jnp.cos(direction)
         fy = size * jnp.sin(direction)

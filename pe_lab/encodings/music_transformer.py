@@ -55,7 +55,7 @@ class MusicTransformer(AttentionEncoding):
         self.two_sided = bidirectional
         rows = 2 * max_distance - 1 if bidirectional else max_distance
         shape = (num_heads, rows, head_dim)
-        normal = jax.random.normal(rngs.params(), shape)
+        normal = jax.random.normal(rngs.params(), shape, jnp.float32)
         self.table = nnx.Param(head_dim**-0.5 * normal)
 
     def row(self, distances: Shaped[Array, "*o"]) -> tuple[Int[Array, "*o"], Bool[Array, "*o"]]:

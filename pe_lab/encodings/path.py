@@ -173,7 +173,7 @@ def _inverse(square: Float[Array, "*b c c"]) -> Float[Array, "*b c c"]:
     sometimes hangs on CPU (jax 0.10.2).
     """
     size = square.shape[-1]
-    inverse = jnp.broadcast_to(jnp.eye(size), square.shape)
+    inverse = jnp.broadcast_to(jnp.eye(size, dtype=square.dtype), square.shape)
     index = jnp.arange(size)
     width = 1
     while width < size:

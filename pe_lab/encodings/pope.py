@@ -55,8 +55,10 @@ class PoPE(AttentionEncoding):
         self.frequencies = tuple(frequencies.tolist())
         shape = (num_heads, head_dim)
         # It is drawn for both starts, so that later parameters have the same keys.
-        uniform = jax.random.uniform(rngs.params(), shape, minval=_LEAST_DELTA, maxval=0.0)
-        delta = uniform if start == "uniform" else jnp.zeros(shape)
+        uniform = jax.random.uniform(
+            rngs.params(), shape, jnp.float32, minval=_LEAST_DELTA, maxval=0.0
+        )
+        delta = uniform if start == "uniform" else jnp.zeros(shape, jnp.float32)
         self.delta = nnx.Param(delta)
 
     def transform_qk(

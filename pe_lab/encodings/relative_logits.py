@@ -51,9 +51,9 @@ class RelativeLogits(AttentionEncoding):
                 f"{num_profiles}."
             )
         lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
-        mixture = lecun_normal(rngs.params(), (width, num_heads, num_profiles))
+        mixture = lecun_normal(rngs.params(), (width, num_heads, num_profiles), jnp.float32)
         normal = nnx.initializers.normal(0.02)
-        profiles = normal(rngs.params(), (num_profiles, extent))
+        profiles = normal(rngs.params(), (num_profiles, extent), jnp.float32)
         self.extent = extent
         self.mixture = nnx.Param(mixture)  # W_r
         self.profiles = nnx.Param(profiles)  # P

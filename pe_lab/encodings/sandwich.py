@@ -61,5 +61,5 @@ class Sandwich(OffsetBias):
 
     def by_head(self, x: Float[Array, "*o"]) -> Float[Array, "h *o"]:
         """The same numbers times the slope of each head."""
-        slopes = jnp.asarray(self.slopes)
+        slopes = jnp.asarray(self.slopes, jnp.float32)
         return jnp.multiply.outer(slopes, x)

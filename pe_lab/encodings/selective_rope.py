@@ -131,7 +131,7 @@ class SelectiveRoPE(AttentionEncoding):
         if gate is not None:
             steps = steps * gate[..., None]
         sums = jnp.cumsum(steps, axis=1)  # [B, S, H, P]
-        key_angles = sums * jnp.asarray(self.factors)[None, None, None]
+        key_angles = sums * jnp.asarray(self.factors, jnp.float32)[None, None, None]
         # A query has the angle of its own key, which a cache holds at the query's slot.
         query_slots = Q.slots[..., None, None]
         query_angles = jnp.take_along_axis(key_angles, query_slots, axis=1)

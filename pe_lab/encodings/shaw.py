@@ -57,11 +57,11 @@ class Shaw(AttentionEncoding):
         self.head_dim = head_dim
         self.clip = clip
         self.two_sided = bidirectional
-        a = start(rngs.params(), shape)
+        a = start(rngs.params(), shape, jnp.float32)
         self.key_table = nnx.Param(a)
         value_table = None
         if values:
-            b = start(rngs.params(), shape)
+            b = start(rngs.params(), shape, jnp.float32)
             value_table = nnx.Param(b)
         else:
             self.require(replaces=())  # so that attention can be fused

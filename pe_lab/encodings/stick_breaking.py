@@ -54,7 +54,7 @@ class StickBreaking(AttentionEncoding):
     ):
         self.head_dim = head_dim
         self.attend_current = attend_current
-        no_remainder = jnp.zeros((num_heads, head_dim))
+        no_remainder = jnp.zeros((num_heads, head_dim), jnp.float32)
         self.rest = nnx.Param(no_remainder) if remainder else None
         if not remainder:
             self.require(replaces=("normalize",))  # values are summed as usual

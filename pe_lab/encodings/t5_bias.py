@@ -56,7 +56,7 @@ class T5Bias(OffsetBias):
         self.max_distance = max_distance
         self.two_sided = bidirectional
         shape = (num_buckets, num_heads)
-        normal = jax.random.normal(rngs.params(), shape)
+        normal = jax.random.normal(rngs.params(), shape, jnp.float32)
         self.table = nnx.Param(width**-0.5 * normal)
 
     def bucket(self, offsets: Shaped[Array, "*o"]) -> Int[Array, "*o"]:

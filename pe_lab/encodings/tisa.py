@@ -41,10 +41,10 @@ class TISA(OffsetBias):
         shape = (num_heads, num_kernels)
 
         def around_start() -> nnx.Param[Array]:
-            noise = jax.random.normal(rngs.params(), shape)
+            noise = jax.random.normal(rngs.params(), shape, jnp.float32)
             return nnx.Param(_START + 0.1 * _START * noise)
 
-        centers = _CENTER_STD * jax.random.normal(rngs.params(), shape)
+        centers = _CENTER_STD * jax.random.normal(rngs.params(), shape, jnp.float32)
         self.centers = nnx.Param(centers)
         self.amplitudes = around_start()
         self.sharpnesses = around_start()

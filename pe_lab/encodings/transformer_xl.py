@@ -58,9 +58,9 @@ class TransformerXL(AttentionEncoding):
         self.two_sided = bidirectional
         channels = range(0, width, 2)
         self.frequencies = tuple(base ** (-k / width) for k in channels)
-        u = normal(rngs.params(), (num_heads, head_dim))
-        v = normal(rngs.params(), (num_heads, head_dim))
-        W_R = lecun_normal(rngs.params(), (width, num_heads, head_dim))
+        u = normal(rngs.params(), (num_heads, head_dim), jnp.float32)
+        v = normal(rngs.params(), (num_heads, head_dim), jnp.float32)
+        W_R = lecun_normal(rngs.params(), (width, num_heads, head_dim), jnp.float32)
         self.query_bias = nnx.Param(u)
         self.position_bias = nnx.Param(v)
         self.projection = nnx.Param(W_R)

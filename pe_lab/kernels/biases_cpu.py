@@ -37,7 +37,7 @@ def sum_shared(gradient: Float[Array, "_ _ _ _"], shape: tuple[int, ...]) -> Arr
         if size == gradient.shape[axis]:
             continue
         # A product with ones takes a tenth of the time of a sum on a CPU.
-        ones = jnp.ones(gradient.shape[axis])
+        ones = jnp.ones(gradient.shape[axis], jnp.float32)
         total = jnp.tensordot(ones, gradient, (0, axis), precision="highest")
         gradient = jnp.expand_dims(total, axis)
     return gradient

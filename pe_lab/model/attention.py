@@ -203,7 +203,7 @@ class Attention(nnx.Module):
         self.query_norm = norm() if model.qk_norm else None
         self.key_norm = norm() if model.qk_norm else None
         is_ssmax = model.logit_temperature == "ssmax"
-        start = jnp.full(model.num_heads, _SSMAX_START)
+        start = jnp.full(model.num_heads, _SSMAX_START, jnp.float32)
         self.log_n_factor = nnx.Param(start) if is_ssmax else None
         self.log_n = model.logit_temperature == "log_n"
         gate = None
@@ -211,7 +211,9 @@ class Attention(nnx.Module):
             # A separate random stream: the other parameters start as in a model without a gate.
             gate = OutputGate(model, kernels=kernels, rngs=nnx.Rngs(params=rngs.additions()))
         self.gate = gate
-        self.sinks = nnx.Param(jnp.zeros(model.num_heads)) if model.learned_sinks else None
+        self.sinks = (
+            nnx.Param(jnp.zeros(model.num_heads, jnp.float32)) if model.learned_sinks else None
+        )
 
     def keys(
         self,

@@ -107,7 +107,7 @@ def add_sink_key(
     one_more = ((0, 0), (0, 1), (0, 0), (0, 0))
     num_queries, num_keys = mask.shape[2:]
     if bias is None:
-        bias = jnp.zeros((1, 1, num_queries, num_keys))
+        bias = jnp.zeros((1, 1, num_queries, num_keys), jnp.float32)
     bias = jnp.broadcast_to(bias, (len(bias), len(sinks), num_queries, num_keys))
     column = sinks.astype(bias.dtype)[None, :, None, None]
     column = jnp.broadcast_to(column, (*bias.shape[:3], 1))

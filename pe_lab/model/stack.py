@@ -65,7 +65,7 @@ class Stack(nnx.Module):
         self.norm = make_norm(model, rngs) if model.norm_position != "post" else None
         sink = None
         if model.sink_token:
-            sink = nnx.Param(jax.random.normal(rngs.params(), (model.width,)))
+            sink = nnx.Param(jax.random.normal(rngs.params(), (model.width,), jnp.float32))
         self.sink = sink
         # Drawn last, so that models without injection keep their parameters.
         self.loop_inputs = LoopInputs(model, kernels=kernels, rngs=rngs)

@@ -72,7 +72,7 @@ class CAPE(PositionScheme):
     ) -> Positions:
         positions = indices(mask).astype(jnp.float32)
         if self.normalize:
-            length = mask.sum(axis=1, keepdims=True)
+            length = mask.sum(axis=1, keepdims=True).astype(jnp.float32)
             positions = positions - (length - 1) / 2  # the mean of 0..length-1
         if train:
             positions = jax.vmap(self._augmented)(keys, positions)
@@ -82,7 +82,7 @@ class CAPE(PositionScheme):
         shift_key, jitter_key, scale_key = jax.random.split(key, 3)
 
         def uniform(key, most, shape=()):
-            return jax.random.uniform(key, shape, minval=-most, maxval=most)
+            return jax.random.uniform(key, shape, jnp.float32, minval=-most, maxval=most)
 
         shift = uniform(shift_key, self.max_global_shift)
         jitter = uniform(jitter_key, self.max_local_shift, positions.shape)

@@ -50,7 +50,7 @@ class RandomFloats(PositionScheme):
         self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
     ) -> Positions:
         def draw(key):
-            return jax.random.uniform(key, mask.shape[1:])
+            return jax.random.uniform(key, mask.shape[1:], jnp.float32)
 
         if train:
             uniform = jax.vmap(draw)(keys)
@@ -60,6 +60,7 @@ class RandomFloats(PositionScheme):
             length = mask.sum(axis=1, keepdims=True)
             num_parts = jnp.maximum(length, self.train_length)
             fraction = (2 * indices(mask) + 1) / (2 * num_parts)
+            fraction = fraction.astype(jnp.float32)
         return jnp.where(mask, self.maximum * fraction, 0.0)[None]
 
     def bound(self, length: int, train: bool) -> int | float:
