@@ -1,5 +1,6 @@
 """Checks of encoding classes when they are defined, and of the arguments of their hooks."""
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -7,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from pe_lab.encodings.ops import as_positions
 from pe_lab.encodings.requirements import Requirements
 
+# Hook without tokens -> the index of its positions, or offsets, among its parameters.
+_POSITIONS = {"embed": 1, "scaled_embedding": 1, "features": 2, "of_offset": 1}
 # Part of attention -> the hook that computes it in another way.
 _HOOK_OF = {"logits": "transform_logits", "normalize": "normalize", "combine": "combine"}
 
@@ -19,7 +23,8 @@ def check_arguments(
     """Return the method with a check of its tokens, and of the shapes of queries, keys and values.
 
     Without it a wrong argument fails inside the method, where the error does not name the cause.
-    The check reads types and shapes only, so compiled programs do not contain it.
+    The check reads types and shapes only, so compiled programs do not contain it. All positions
+    enter an encoding here and become int32 or float32.
 
     Args:
       kind: type of the parameters that are annotated as such or are sides.
@@ -32,8 +37,16 @@ def check_arguments(
     for name, parameter in parameters.items():
         if parameter.annotation is kind or name in sides.values():
             of_kind.append(name)
-    if not of_kind:
+    positions = order[_POSITIONS[method.__name__]] if method.__name__ in _POSITIONS else None
+    if not of_kind and positions is None:
         return method
+
+    def converted(name: str, value: Any) -> Any:
+        if name in of_kind:
+            whole_or_real = as_positions(value.positions)
+            is_same = whole_or_real is value.positions
+            return value if is_same else dataclasses.replace(value, positions=whole_or_real)
+        return as_positions(value) if name == positions else value
 
     @functools.wraps(method)
     def with_check(*args: Any, **kwargs: Any) -> Any:
@@ -50,6 +63,8 @@ def check_arguments(
             if name != side and name in values and side in values:
                 num_positions = np.shape(values[side].positions)[1]
                 _check_heads(hook, name, np.shape(values[name]), num_positions, head_dim)
+        args = (*map(converted, order, args), *args[len(order) :])
+        kwargs = {name: converted(name, value) for name, value in kwargs.items()}
         return method(*args, **kwargs)
 
     return with_check

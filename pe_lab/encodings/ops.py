@@ -63,6 +63,30 @@ def check_axes(positions: Num[Array, "b l *a"], num_axes: int, name: str) -> Num
     return positions
 
 
+def as_positions(positions: Num[Array, "*p"]) -> Num[Array, "*p"]:
+    """The positions as int32 or float32, in which encodings compute.
+
+    Differences of unsigned or narrow integers would wrap around. Numbers from 2^31 on are refused
+    where they are known, and not inside a compiled function.
+
+    Raises:
+      TypeError: they are neither integers nor floating-point numbers.
+      ValueError: an integer does not fit in int32.
+    """
+    dtype = positions.dtype
+    if dtype in (jnp.int32, jnp.float32):
+        return positions
+    if jnp.issubdtype(dtype, jnp.floating):
+        return jnp.asarray(positions, jnp.float32)
+    if not jnp.issubdtype(dtype, jnp.integer):
+        raise TypeError(f"Positions are integers or floating-point numbers, got {dtype}.")
+    if not isinstance(positions, jax.core.Tracer):
+        largest = np.abs(np.asarray(positions)).max(initial=0)
+        if largest > jnp.iinfo(jnp.int32).max:
+            raise ValueError(f"Positions are below 2^31 = 2147483648, got {largest}.")
+    return jnp.asarray(positions, jnp.int32)
+
+
 def masked_softmax(
     s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
 ) -> Float[Array, "b h l s"]:
@@ -123,6 +147,7 @@ def geometric_frequencies(base: float, channels: int) -> tuple[float, ...]:
 
 def alibi_slopes(num_heads: int) -> tuple[float, ...]:
     """Press et al.'s slope of each head, for any number of heads."""
+    num_heads = int(num_heads)  # a number of NumPy lacks the method
     below = 2 ** (num_heads.bit_length() - 1)  # the power of two below, or the number itself
     above = 2 * below
     series = _geometric_slopes(below)

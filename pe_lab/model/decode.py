@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
+from pe_lab.encodings.ops import as_positions
 from pe_lab.model.cache import Cache, Memory, empty_keys, view_cache
 from pe_lab.model.streams import Positions, Stream, View, with_sink
 from pe_lab.model.terms import StackTerms
@@ -39,6 +40,7 @@ def start(
     stack = model.decoder
     if stack is None:
         raise UserError("An encoder fills all its blanks in one pass: there is nothing to decode.")
+    positions = tuple(map(as_positions, positions))
     if stack.sink is not None:
         positions = tuple(with_sink(p) for p in positions)
     memory = None if source is None else _memory(model, positions, source)

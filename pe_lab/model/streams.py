@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Num
 
 from pe_lab.encodings.base import Tokens
+from pe_lab.encodings.ops import as_positions
 from pe_lab.model.sites import Site
 
 Positions = Num[Array, "_ _ _ ..."]
@@ -146,7 +147,7 @@ def view_of(stream: Stream, sink: bool) -> View:
     """
     valid = stream.mask
     segments = stream.segments
-    positions = tuple(at_valid_positions(p, valid) for p in stream.positions)
+    positions = tuple(at_valid_positions(as_positions(p), valid) for p in stream.positions)
     if sink:
         positions = tuple(with_sink(p) for p in positions)
         one_in_front = ((0, 0), (1, 0))

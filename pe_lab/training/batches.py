@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Num, PyTree
 
+from pe_lab.encodings.ops import as_positions
 from pe_lab.model.streams import Stream, Streams, answering_stack
 from pe_lab.positions.base import PositionScheme
 from pe_lab.tasks.batch import Batch, Side, pack, packed
@@ -233,6 +234,7 @@ def _positions(
 ) -> Num[Array, "_ _ l *a"]:
     """Positions plus an offset, 0 at padding; one row for the whole batch stays one row."""
     positions = scheme(keys, mask, segments=segments, structure=structure, train=train)
+    positions = as_positions(positions)  # before the offset, which a narrow type cannot hold
     valid = mask
     is_shared = positions.shape[1] == 1  # one row for the whole batch
     if is_shared and len(mask) > 1:

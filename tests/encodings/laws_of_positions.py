@@ -1,8 +1,12 @@
 """Laws about what an encoding reads of positions, as functions that raise AssertionError."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 
+from pe_lab.encodings.base import Tokens
+from tests.encodings import codes
 from tests.encodings.subjects import (
     BATCH,
     LENGTH,
@@ -42,6 +46,32 @@ def shift_is_ignored_if_relative(subject: Subject) -> None:
             assert_close(base, shifted, 1e-4)
     if not subject.requirements.relative:
         assert_differs(base, shifted)
+
+
+def integer_types_of_positions_are_equal(subject: Subject) -> None:
+    """Unsigned and narrow positions give the results of int32 positions, to the bit."""
+    expected = outside_of_a_model(subject, jnp.int32)
+    for dtype in (jnp.uint8, jnp.int16, jnp.uint32):
+        assert_close(expected, outside_of_a_model(subject, dtype), 0)
+
+
+def outside_of_a_model(subject: Subject, dtype: Any) -> np.ndarray:
+    """The embedding, or the attention, of descending positions of a type."""
+    encoding, model = subject.encoding, subject.model
+    axes = encoding.requirements.num_axes
+    descending = jnp.arange(LENGTH, dtype=dtype)[None, ::-1]
+    positions = descending if axes == 1 else jnp.stack([descending] * axes, axis=-1)
+    if encoding.requirements.site == "input":
+        return np.asarray(encoding.embed(positions))
+    x = jnp.asarray(codes.numbers(1, LENGTH, model.width))
+    heads = x.reshape(1, LENGTH, model.num_heads, -1)
+    slots = jnp.arange(LENGTH)[None]
+    Q, K = (
+        Tokens(positions, slots, jnp.asarray([LENGTH]), features, preceding=slots)
+        for features in encoding.features(x, positions)
+    )
+    mask = slots[:, None] <= slots[..., None]
+    return np.asarray(codes.attend(encoding, heads, heads, heads, Q, K, mask[None]))
 
 
 @in_("encoder_decoder")

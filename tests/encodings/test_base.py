@@ -12,6 +12,7 @@ from flax import nnx
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.axial_rope import AxialRoPE
 from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.encodings.ops import as_positions
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.shaw import Shaw
 from pe_lab.encodings.sinusoidal import Sinusoidal
@@ -57,6 +58,22 @@ def test_a_learned_scale_is_the_only_parameter_it_adds():
         p.shape for p in jax.tree.leaves(nnx.state(sinusoidal(learn_scale=True), nnx.Param))
     ] == [()]
     assert jax.tree.leaves(nnx.state(sinusoidal(), nnx.Param)) == []
+
+
+def test_positions_that_are_no_numbers_or_too_large_are_refused():
+    positions = jnp.asarray([[0, 2**31]], jnp.uint32)
+    with pytest.raises(ValueError, match=r"Positions are below 2\^31 = 2147483648, got 2147483648"):
+        ALiBi(num_heads=2).bias(Tokens(positions), K=Tokens(positions))
+    with pytest.raises(ValueError, match=r"Positions are below 2\^31"):
+        sinusoidal().embed(positions)
+    with pytest.raises(TypeError):
+        as_positions(jnp.asarray([[True]]))
+
+
+def test_narrow_floats_are_read_as_float32():
+    positions = jnp.asarray([[0.0, 255.0, 256.0]], jnp.bfloat16)
+    bias = ALiBi(num_heads=1).bias(Q=Tokens(positions), K=Tokens(positions))
+    assert bias[0, 0, :, 0].tolist() == [0.0, -255.0 / 256, -1.0]
 
 
 def test_on_an_axis_tokens_have_the_positions_of_that_axis():

@@ -8,7 +8,7 @@ import pytest
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.model.decode import extend, start
-from pe_lab.model.streams import at_valid_positions, view_of, with_sink
+from pe_lab.model.streams import Stream, at_valid_positions, view_of, with_sink
 from tests import models
 
 VALID = jnp.asarray([[True, True, True, False], [True, False, False, False]])
@@ -101,3 +101,12 @@ def test_while_decoding_padded_queries_are_at_the_slot_of_the_last_token():
     mask = models.prefix([3, 1], 3)
     assert seen_by_hooks(lambda: extend(model, cache, tokens, mask)) == {10, 11, 12, 13}
     np.testing.assert_array_equal(SEEN[0], [[10, 11, 12], [10, 10, 10]])
+
+
+@pytest.mark.parametrize("sink", [False, True])
+def test_a_view_has_int32_positions_also_before_an_unsigned_first_one(sink):
+    positions = jnp.arange(3, dtype=jnp.uint8)[None, None]
+    stream = Stream(jnp.zeros((1, 3), int), (positions,), jnp.ones((1, 3), bool))
+    (viewed,) = view_of(stream, sink).positions
+    assert viewed.dtype == jnp.int32
+    assert viewed.tolist() == [[[-1, 0, 1, 2] if sink else [0, 1, 2]]]

@@ -10,6 +10,7 @@ import pytest
 
 from pe_lab.encodings.fire import FIRE
 from pe_lab.model import decode
+from pe_lab.positions.base import PositionScheme
 from pe_lab.runs import override_specs
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_points import EvaluationPoint
@@ -254,3 +255,23 @@ def test_the_id_depends_on_the_studys_scheme_only_if_an_encoding_reads_it():
     assert len(ids) == 1
     assert tiny.run(fire, positions=RANDOMIZED).run_id not in ids  # it has the study's draws
     assert len({tiny.run(fire, "rope", positions=p).run_id for p in (CONTIGUOUS, ABACUS)}) == 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Narrow(PositionScheme):
+    """Contiguous positions of an unsigned type, which cannot hold an offset of 300."""
+
+    def __call__(self, keys, mask, *, segments=None, structure=None, train):
+        return jnp.arange(mask.shape[1], dtype=jnp.uint8)[None, None]
+
+    def bound(self, length, train):
+        return length - 1
+
+
+def test_positions_of_a_narrow_type_become_int32_before_an_offset_is_added():
+    setup = build_setup(tiny.run("alibi", positions=dict(name=f"{__name__}:Narrow")))
+    drawn = step.draw(setup, jax.random.key(0), jnp.asarray(0))
+    _, streams = add_positions(setup, *drawn, train=False, offset=300)
+    (positions,) = streams["decoder"].positions
+    assert positions.dtype == jnp.int32
+    assert positions.max() == 300 + positions.shape[2] - 1
