@@ -14,6 +14,7 @@ the scale is 1 / sqrt(Dh), as in all encodings.
 
 The paper's "Pro" block is FoX with settings of the model: token_shift="both", qk_norm=True,
 head_output_norm=True and output_gate="element", as configs/experiment/longcrawl64 of that code.
+There each head has its own scales of these norms; here all heads share them.
 
 With PaTH it is the forget gate of Yang et al. 2025, https://arxiv.org/abs/2505.16381. Their code,
 fla-org/flash-linear-attention at bc3b101, divides the sums by sqrt(Dh) as well: scaled=True.

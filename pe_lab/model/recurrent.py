@@ -8,7 +8,8 @@ https://arxiv.org/abs/1406.1078, for the gated recurrent unit.
 
 The cells are Flax's with its initial values: all biases are 0, including the forget gate's. Norms,
 residual sums and feed-forward layers are the transformer's, so two runs differ in attention alone.
-The papers stack bare cells.
+The papers stack bare cells. The reset gate r of the gated unit acts after the product with the
+state, r * (U h), as in PyTorch; Cho et al. have U (r * h).
 """
 
 import jax
