@@ -1,9 +1,11 @@
 """The text part of a published config.json: its keys about positions are known, its values typed.
 
 A key that is not known is an error that names it: each key with a word such as "rope" or "position"
-in its name. So is a value of another type, such as a text in the place of a number.
+in its name, and each that is a known key but for a letter. So is a value of another type, such as a
+text in the place of a number.
 """
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,6 +51,7 @@ _TYPES: dict[str, Any] = {
     "layer_types": tuple[str, ...],
     "sliding_window_pattern": int | str,
 }
+_READ = (*_KNOWN, *_TYPES, "sliding_window", "text_config", "model_type")
 
 
 def text_part(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,8 +68,8 @@ def text_part(config: Mapping[str, Any]) -> dict[str, Any]:
                 raise UserError(f"{key} differs from that of text_config, or is missing there.")
     given = {k: v for k, v in text.items() if v is not None or k == "sliding_window"}
     for key in given:
-        if _is_about_positions(key) and key not in _KNOWN:
-            raise unknown("What is known of configs", key, _KNOWN)
+        if key not in _KNOWN and (_is_about_positions(key) or _is_misspelt(key)):
+            raise unknown("The list of keys that are known", key, (*_KNOWN, *_TYPES))
     for key in PARAMETERS:
         if key in given:
             checked_object(given[key], key)
@@ -75,6 +78,17 @@ def text_part(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_about_positions(key: str) -> bool:
     return any(word in key for word in _WORDS)
+
+
+def _is_misspelt(key: str) -> bool:
+    """Whether a key is that of another key but for a letter, which would be read as missing.
+
+    Keys with a prefix are others: v_head_dim.
+    """
+    if key in _READ:
+        return False
+    near = difflib.get_close_matches(key, _READ, n=1, cutoff=0.85)
+    return bool(near) and abs(len(near[0]) - len(key)) <= 1
 
 
 def checked_object(value: Any, name: str) -> Mapping[str, Any]:
@@ -96,6 +110,8 @@ def typed(keys: Mapping[str, Any]) -> dict[str, Any]:
     """
     values = {}
     for key, value in keys.items():
+        if key in _WHOLE and isinstance(value, float) and value.is_integer():
+            value = int(value)  # 32768.0, which transformers takes too
         if key in _TYPES:
             value = typed_values.checked(value, _TYPES[key], key)
         least = 0 if key == "qk_nope_head_dim" else 1
@@ -103,3 +119,20 @@ def typed(keys: Mapping[str, Any]) -> dict[str, Any]:
             raise UserError(f"{key} must be at least {least}, got {value}.")
         values[key] = value
     return values
+
+
+def head_dim(model: Mapping[str, Any]) -> int | None:
+    """Return the width of a head; None if the config does not say it."""
+    if model.get("head_dim") is not None:
+        return int(model["head_dim"])
+    width = model.get("hidden_size", model.get("n_embd"))
+    heads = model.get("num_attention_heads", model.get("n_head"))
+    return width // heads if width and heads else None
+
+
+def rounded(model: Mapping[str, Any], fraction: float) -> float:
+    """Return a partial_rotary_factor with its channels rounded down, as in transformers."""
+    width = head_dim(model)
+    if width is None or int(fraction * width) == round(fraction * width):
+        return fraction
+    return int(fraction * width) / width

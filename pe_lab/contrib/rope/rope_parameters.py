@@ -10,7 +10,8 @@ follow transformers 5.24.0.
 
 A key that is not known is an error that names it: each key of `rope_parameters`, and each key of
 the config with a word such as "rope" or "position" in its name. Windows and chunks of attention
-(`sliding_window`, `attention_chunk_size`) are masks and are not read. DeepSeek's factor of the
+(`sliding_window`, `attention_chunk_size`) are masks and not in the encodings: `masks` returns them.
+DeepSeek's factor of the
 softmax, which its attention computes from `mscale_all_dim`, is not in the encodings:
 `softmax_factor` returns it.
 """
@@ -147,6 +148,9 @@ def _parameters(
         # A value of null is a key that is missing.
         given_values = {key: value for key, value in parameters.items() if value is not None}
         parameters = {**defaults, **given_values}
+        fraction = parameters.get("partial_rotary_factor")
+        if isinstance(fraction, float) and parameters.get("rope_type") != "proportional":
+            parameters["partial_rotary_factor"] = config_keys.rounded(model, fraction)
         if family.sections == "interleaved":  # also if the config does not say so
             parameters["mrope_interleaved"] = True
         complete[label] = config_keys.typed(parameters)
@@ -165,24 +169,25 @@ def _base(model: Mapping[str, Any], family: Family, label: str) -> float:
 
 
 def _fraction(model: Mapping[str, Any], family: Family) -> dict[str, float]:
-    """The partial_rotary_factor outside of parameters, as a key, if it is not 1.
-
-    The number of rotated channels is rounded down, as in transformers.
-    """
+    """The partial_rotary_factor outside of parameters, as a key, if it is not 1."""
     if "qk_rope_head_dim" in model:  # these rotate, and the others of a query do not
         rotated = model["qk_rope_head_dim"]
         return {"partial_rotary_factor": rotated / (rotated + model["qk_nope_head_dim"])}
-    head_dim = model.get("head_dim")
-    if head_dim is None:
-        width = model.get("hidden_size", model.get("n_embd"))
-        heads = model.get("num_attention_heads", model.get("n_head"))
-        head_dim = width // heads if width and heads else None
+    head_dim = config_keys.head_dim(model)
     if "rotary_dim" in model and head_dim is not None:
         return {"partial_rotary_factor": model["rotary_dim"] / head_dim}
     fraction = next((model[key] for key in FRACTIONS if key in model), family.fraction)
-    if head_dim is not None and int(fraction * head_dim) != round(fraction * head_dim):
-        fraction = int(fraction * head_dim) / head_dim
+    fraction = config_keys.rounded(model, fraction)
     return {} if fraction == 1 else {"partial_rotary_factor": fraction}
+
+
+def masks(config: Mapping[str, Any]) -> dict[str, int]:
+    """The windows and chunks of a model's attention, by their keys; no encoding has them."""
+    model, _, _ = _model(config)
+    if model.get("use_sliding_window") is False:
+        model["sliding_window"] = None
+    found = {key: model.get(key) for key in ("sliding_window", "attention_chunk_size")}
+    return {key: size for key, size in found.items() if size}
 
 
 def _on_layers(by_layer: Sequence[Spec | None]) -> tuple[Spec, ...]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pe_lab.contrib.rope.rope_parameters import read
+from pe_lab.contrib.rope.rope_parameters import masks, read
+from pe_lab.encodings.rope import RoPE
 from pe_lab.runs.errors import UserError
 from tests.contrib.rope.configs import CONFIGS
 
@@ -65,3 +66,59 @@ def test_null_is_a_key_that_is_missing():
     parameters = {**config["rope_scaling"], "rope_theta": None, "beta_fast": None}
     nulls = config | {"rope_scaling": parameters, "rope_local_base_freq": None}
     assert read(nulls) == read(config)
+
+
+@pytest.mark.parametrize(
+    ("key", "known"),
+    [
+        ("rop_scaling", "rope_scaling"),
+        ("rpoe_parameters", "rope_parameters"),
+        ("partial_roatry_factor", "partial_rotary_factor"),
+        ("no_rop_layers", "no_rope_layers"),
+        ("layer_type", "layer_types"),
+        ("head_dims", "head_dim"),
+        ("floor_scal", "floor_scale"),
+        ("full_atention_interval", "full_attention_interval"),
+        ("sliding_window_patern", "sliding_window_pattern"),
+        ("rotery_dim", "rotary_dim"),
+    ],
+)
+def test_a_misspelt_key_of_the_config_is_refused_with_the_key_that_is_meant(key, known):
+    with pytest.raises(UserError, match=f"has no '{key}'. Did you mean '{known}'?"):
+        read({**LLAMA, key: 1})
+
+
+@pytest.mark.parametrize("key", ["v_head_dim", "mtp_num_hidden_layers", "vocab_size", "x"])
+def test_a_key_with_a_prefix_is_another_key(key):
+    assert read({**LLAMA, key: 1}) == read(LLAMA)
+
+
+def test_a_whole_number_may_be_written_with_a_point():
+    keys = {"rope_parameters": {**YARN, "original_max_position_embeddings": 32768.0}}
+    (spec,) = read(LLAMA | keys)
+    assert repr(spec["trained_length"]) == "32768"
+
+
+@pytest.mark.parametrize(("head_dim", "factor", "channels"), [(96, 0.3, 28), (64, 0.5, 32)])
+def test_the_rotated_channels_are_rounded_down_inside_and_outside_of_parameters(
+    head_dim, factor, channels
+):
+    key = {"partial_rotary_factor": factor}
+    outside = read(LLAMA | {"head_dim": head_dim, **key})
+    inside = read(LLAMA | {"head_dim": head_dim, "rope_parameters": {"rope_theta": 1e4, **key}})
+    assert inside == outside
+    arguments = {name: value for name, value in inside[0].items() if name != "name"}
+    assert RoPE(head_dim=head_dim, **arguments).rotated == channels
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"sliding_window": 512}, {"sliding_window": 512}),
+        ({"sliding_window": 512, "use_sliding_window": False}, {}),
+        ({"sliding_window": None}, {}),
+        ({"attention_chunk_size": 8192}, {"attention_chunk_size": 8192}),
+    ],
+)
+def test_windows_and_chunks_are_named_apart_from_the_encodings(keys, expected):
+    assert masks(LLAMA | keys) == expected
