@@ -22,7 +22,7 @@ from pe_lab import import_path, parts
 from pe_lab.cli import _docstrings, _exit
 from pe_lab.cli._arguments import Parser
 from pe_lab.runs import jax_settings
-from pe_lab.runs.errors import one_line, unknown
+from pe_lab.runs.errors import described, unknown
 
 _HELP = ("-h", "--help", "help")
 
@@ -101,5 +101,5 @@ def _version() -> str:
 
         devices = ", ".join(map(str, jax.devices()))
     except Exception as e:  # whatever is wrong with the installation
-        return f"{versions}\nJAX finds no device: {type(e).__name__}: {one_line(e)}"
+        return f"{versions}\nJAX finds no device: {described(e)}"
     return f"{versions}\ndevices: {devices}"

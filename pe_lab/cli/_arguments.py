@@ -12,10 +12,12 @@ import argparse
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from pe_lab.runs import allowed_plugins
 from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.paths import user_path
 
 _FLAG = re.compile(r"--[^=.]+(?=$|=)")  # without its value; not --config.train.max_length
 _OVERRIDE = re.compile(r"--?(config\.[^=]*)(=?)(.*)", re.DOTALL)
@@ -76,6 +78,13 @@ def _field(declared: _Argument, default: Any = dataclasses.MISSING) -> Any:
 def separated(text: str) -> tuple[str, ...]:
     """Return the values of a list with commas between them."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def file_path(text: str) -> Path:
+    """Convert a text to a path, in which ~ is the home folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("must be a path, got ''")
+    return Path(user_path(text))
 
 
 def whole_number(least: int) -> Convert:

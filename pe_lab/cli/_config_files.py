@@ -5,6 +5,7 @@ import contextlib
 import importlib.util
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from absl import flags
 from ml_collections import ConfigDict, config_flags
 
 from pe_lab.cli import _studies
-from pe_lab.runs import allowed_plugins, grid, jax_settings
+from pe_lab.runs import allowed_plugins, grid, jax_settings, plain_values
 from pe_lab.runs.errors import Interrupted, UserError, line_in, one_line, unknown
 from pe_lab.runs.grid import Choice, Point
 
@@ -65,7 +66,7 @@ def read(config: str, overrides: Sequence[str] = ()) -> StudyConfig:
     """
     if not config:
         raise UserError("Which study? Give its config, such as quickstart or mine.py.")
-    name, _, form = config.partition(":")
+    name, form = _studies.split(config)
     file = _studies.config_file(name)
     with jax_settings.kept(f"The config {file}"):
         values, points, analysis = _load(file, form)
@@ -119,8 +120,8 @@ def _other_type(config: ConfigDict, rest: Sequence[str]) -> UserError | None:
 def _sets_argument(override: str, config: ConfigDict) -> bool:
     """Check the path of an override, and set the argument of a plugin.
 
-    Arguments that the file leaves at their defaults are set here, and values that are None, which
-    ml_collections would read as text.
+    Arguments that the file leaves at their defaults are set here, and so is None, which
+    ml_collections would read as text or as a number.
     """
     name, _, value = override.partition("=")
     *parents, last = name.split(".")[1:]
@@ -130,8 +131,12 @@ def _sets_argument(override: str, config: ConfigDict) -> bool:
             raise _no_key(inner, parents[:depth], key)
         inner = inner[key]
     is_none = value == "None" and last != "name"
-    if isinstance(inner, ConfigDict) and last in inner and not (is_none and "name" in inner):
+    if isinstance(inner, ConfigDict) and last in inner and not is_none:
         return False
+    if isinstance(inner, ConfigDict) and last in inner:  # whether it may be None is checked later
+        with inner.ignore_type():
+            inner[last] = None
+        return True
     if not isinstance(inner, ConfigDict) or "name" not in inner:
         raise _no_key(inner, parents, last)
     try:
@@ -165,7 +170,7 @@ def _load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    with _readable(path):
+    with _readable(path), _as_imported(module):
         spec.loader.exec_module(module)
         forms = _parameters(module.get_config)
     if isinstance(
@@ -180,11 +185,12 @@ def _load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any
     if form and form not in forms:
         raise unknown(f"The list of forms of {path}", form, forms)
     chosen = {form: True} if form else {}
-    with _readable(path):
+    with _readable(path), _as_imported(module):
         values = module.get_config(**chosen)
         if not isinstance(values, Mapping | ConfigDict):
             raise TypeError(f"get_config() returned {values!r}, not a config")
-        config = ConfigDict(values)
+        config = ConfigDict(plain_values.plain(values))  # sorted, so the keys must be texts
+        _make_plain(config)
         points = module.sweep(**chosen) if hasattr(module, "sweep") else grid.product()
         if not isinstance(points, list):
             raise TypeError(
@@ -197,6 +203,16 @@ def _load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any
                 raise TypeError(f"sweep() returns points of grid.product(...), got {point!r}")
         analysis = _analysis(module, chosen)
     return config, points, analysis
+
+
+def _make_plain(config: ConfigDict) -> None:
+    """Replace numbers of NumPy, and refuse keys that are no texts."""
+    with config.ignore_type():
+        for key, value in config.items():
+            if isinstance(value, ConfigDict):
+                _make_plain(value)
+            else:
+                config.update(plain_values.plain({key: value}))
 
 
 def _analysis(module: ModuleType, chosen: dict[str, bool]) -> dict[str, Any]:
@@ -214,13 +230,29 @@ def _parameters(function: Callable[..., object]) -> list[str]:
 
 
 @contextlib.contextmanager
+def _as_imported(module: ModuleType) -> Iterator[None]:
+    """Let Python find a config's module by its name, as dataclasses do, while its code runs.
+
+    A module that has this name already, such as the standard library's, keeps it.
+    """
+    if module.__name__ in sys.stdlib_module_names:
+        importlib.import_module(module.__name__)
+    is_new = sys.modules.setdefault(module.__name__, module) is module
+    try:
+        yield
+    finally:
+        if is_new:
+            sys.modules.pop(module.__name__, None)
+
+
+@contextlib.contextmanager
 def _readable(path: Path) -> Iterator[None]:
     """Turn every error of a config, which is the user's own Python, into a sentence."""
     try:
         yield
     except Interrupted:
         raise
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # a script may call sys.exit()
+    except BaseException as error:  # a script may call sys.exit(), or raise anything
         raise UserError(
             f"The config {_place(path, error)} cannot be loaded: {_reason(error)}"
         ) from error
@@ -239,7 +271,7 @@ def _reason(error: BaseException) -> str:
     text = one_line(error)
     match = _OTHER_TYPE.search(text)
     if match is None:
-        return f"{type(error).__name__}: {text}"
+        return f"{type(error).__name__}: {text}" if str(error).strip() else type(error).__name__
     key, value_type = match.group(1), match.group(2).rpartition(".")[2]
     wanted = match.group(3).rpartition(".")[2]
     wanted = wanted.replace("ConfigDict", "dict, such as dict(name=...)")

@@ -108,7 +108,10 @@ def _status(body: Callable[[], int]) -> int:
         kept = "; what is finished is kept, and the same command goes on"
         print(f"error: {one_line(e)}{kept if e.errno in _DISK else ''}", file=sys.stderr)
         return 1
-    except (MemoryError, RuntimeError) as e:
+    except Exception as e:
+        if (reason := _device_error()) is not None:
+            print(f"error: {reason}", file=sys.stderr)
+            return 1
         if not _is_out_of_memory(e):
             raise
         print(
@@ -131,6 +134,15 @@ def _stop() -> NoReturn:
     # Threads of JAX and orbax, which may compute or read at this moment, end Python's own exit with
     # a segmentation fault.
     os._exit(130)
+
+
+def _device_error() -> str | None:
+    """Return why JAX, if it is in use, has no device, which any command may meet anywhere."""
+    if "jax" not in sys.modules:
+        return None
+    from pe_lab.training import devices
+
+    return devices.unusable()
 
 
 def _is_out_of_memory(error: Exception) -> bool:

@@ -5,12 +5,24 @@ from pathlib import Path
 
 import pe_lab
 from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.paths import user_path
 
 HELP = "name, folder or config file of a study"
 # A study that was trained here comes before a published one of its name.
 RESULTS = (Path("results"), Path("results/published"))
 # A config of this folder comes before one of its name that pe_lab ships.
 _CONFIGS = (Path("configs"), Path(pe_lab.__file__).parent / "studies")
+
+
+def split(study: str) -> tuple[str, str]:
+    """Return the name or the file of a config, and its form; "" without a form.
+
+    A folder may have a colon in its name, and a form has no slash.
+    """
+    if study.endswith(".py") or ":" not in study or "/" in study.rpartition(":")[2]:
+        return study, ""
+    name, _, form = study.rpartition(":")
+    return name, form
 
 
 def folders() -> dict[str, Path]:
@@ -30,7 +42,8 @@ def folder(study: str) -> Path:
     Raises:
       UserError: there is no study of this name.
     """
-    file, _, form = study.partition(":")
+    study = user_path(study)
+    file, form = split(study)
     if file.endswith(".py"):
         stem = config_file(file).stem
         return RESULTS[0] / (f"{stem}_{form}" if form else stem)
@@ -59,7 +72,7 @@ def config_file(config: str) -> Path:
     Raises:
       UserError: there is no such config.
     """
-    path, by_name = Path(config), config_files()
+    path, by_name = Path(user_path(config)), config_files()
     if path.suffix == ".py" and path.is_file():
         return path
     if config in by_name:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pe_lab
 from pe_lab.runs import entry_points, plugins
-from pe_lab.runs.errors import one_line
+from pe_lab.runs.errors import described
 
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy", "pandas", "scipy")
 # Extra -> the modules that it adds, and what needs it.
@@ -69,10 +69,15 @@ def _check_jax() -> int:
     try:
         import jax
 
+        from pe_lab.training import devices
+
+        if (reason := devices.unusable()) is not None:
+            print(reason)
+            return 1
         print(f"JAX devices: {', '.join(map(str, jax.devices()))}")
         total = float(jax.numpy.arange(4.0).sum())
     except Exception as e:  # whatever is wrong with the installation
-        print(f"JAX cannot compute: {type(e).__name__}: {one_line(e)}")
+        print(f"JAX cannot compute: {described(e)}")
         return 1
     if total != 6:
         print(f"JAX computes 0 + 1 + 2 + 3 as {total:g}.")

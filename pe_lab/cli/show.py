@@ -36,7 +36,7 @@ def run(options: Options) -> int:
     if not is_path and options.name not in _catalog.summaries(kind):
         raise unknown(f"The list of {kind}", options.name, _catalog.summaries(kind))
     if kind == "configs":
-        file = _studies.config_file(options.name.partition(":")[0])
+        file = _studies.config_file(_studies.split(options.name)[0])
         print(_docstrings.docstring(file) or f"{file} has no docstring.")
     elif kind == "studies":
         _show_study(options.name)
@@ -76,7 +76,7 @@ def _kind_of(name: str) -> str:
 
 def _is_file(name: str) -> bool:
     """Return whether a name is the file of a config, with or without a form."""
-    return name.partition(":")[0].endswith(".py")
+    return _studies.split(name)[0].endswith(".py")
 
 
 def _show_plugin(family: str, name: str) -> None:

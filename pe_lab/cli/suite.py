@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pe_lab.cli import _training
-from pe_lab.cli._arguments import arguments, flag, whole_number
+from pe_lab.cli._arguments import arguments, file_path, flag, whole_number
 from pe_lab.runs import labels
 from pe_lab.runs.errors import UserError
 from pe_lab.studies import _suite as suite
@@ -33,8 +33,10 @@ class Options:
     encodings: Sequence[str] = arguments("rows to train: rope(base=5e5), LABEL=my.module:Mine")
     quick: bool = flag("copying alone, in a table of its own")
     smoke: bool = flag("a tiny form, which only shows that everything works")
-    results: Path | None = flag("folder of the rows; default: results/suite", Path, default=None)
-    bundle: Path | None = flag("an archive of the row, FILE.zip", Path, default=None)
+    results: Path | None = flag(
+        "folder of the rows; default: results/suite", file_path, default=None
+    )
+    bundle: Path | None = flag("an archive of the row, FILE.zip", file_path, default=None)
     workers: int | None = flag(_training.WORKERS, whole_number(1), default=None)
     dry_run: bool = flag(_training.DRY_RUN)
     write_groups: bool = flag(_training.WRITE_GROUPS)

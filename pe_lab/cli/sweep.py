@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TextIO
 
 from pe_lab.cli import _config_files, _training
-from pe_lab.cli._arguments import argument, flag, overrides, whole_number
+from pe_lab.cli._arguments import argument, file_path, flag, overrides, whole_number
 from pe_lab.cli._config_files import StudyConfig
 from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
@@ -33,7 +33,9 @@ class Options:
         "train the seeds 0 to N - 1, in place of the config's", whole_number(1), default=None
     )
     results: Path | None = flag(
-        "results folder; default: a folder in results, named after the config", Path, default=None
+        "results folder; default: a folder in results, named after the config",
+        file_path,
+        default=None,
     )
     workers: int | None = flag(_training.WORKERS, whole_number(1), default=None)
     dry_run: bool = flag(_training.DRY_RUN)

@@ -39,6 +39,7 @@ def show(
     relative: bool = False,
 ) -> None:
     """Write table.md, table.csv, table.tex and the plots; print the first table and all paths."""
+    from pe_lab.metrics import base as metrics
     from pe_lab.results import frame, plots
     from pe_lab.results import tables as _tables
     from pe_lab.sweeps import changed_code
@@ -52,6 +53,8 @@ def show(
         )
     if note := changed_code.note(study.cases.to_dict("records")):
         print(f"{note}\n")
+    for error in metrics.broken().values():
+        print(f"note: {error} The tables go on without it.\n")
     paths = plots.write(study, folder, formats=formats, relative=relative)
     pictures = ", ".join(map(str, paths)) or "none yet"
     has_archive = (folder / records.ARCHIVE).exists()

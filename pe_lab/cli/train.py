@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pe_lab.cli import _config_files, _training
-from pe_lab.cli._arguments import argument, flag, overrides
+from pe_lab.cli._arguments import argument, file_path, flag, overrides
 from pe_lab.runs import grid, labels
 
 
@@ -24,7 +24,7 @@ class Options:
     config: str = argument(_config_files.HELP)
     overrides: Sequence[str] = overrides()
     encodings: str | None = flag("encodings joined by +, or none", default=None)
-    results: Path | None = flag("results folder", Path, default=None)
+    results: Path | None = flag("results folder", file_path, default=None)
     dry_run: bool = flag(_training.DRY_RUN)
 
 

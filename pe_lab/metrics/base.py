@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from pe_lab import parts
 from pe_lab.runs import entry_points, jax_settings, validation
 from pe_lab.runs.analysis_spec import Extrapolation
-from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.errors import Interrupted, UserError, described
 from pe_lab.runs.first_steps import FirstStep
 from pe_lab.runs.record_schema import JsonObject, RecordRow
 
@@ -234,9 +234,21 @@ def by_name() -> Mapping[str, Metric]:
     """All metrics by name, from the files of this folder and of parts, and from packages."""
     metrics = {name: _of_file(name) for name in parts.names("metrics") if name != "base"}
     for name, path in entry_points.installed("metrics").items():
-        if name not in metrics:
+        if name not in metrics and name not in broken():
             metrics[name] = _of_package(name, path)
     return metrics
+
+
+@functools.cache
+def broken() -> Mapping[str, UserError]:
+    """The error of each installed metric that is none. Tables go on without it."""
+    errors = {}
+    for name, path in entry_points.installed("metrics").items():
+        try:
+            _of_package(name, path)
+        except UserError as e:
+            errors[name] = e
+    return errors
 
 
 def _of_package(name: str, path: str) -> Metric:
@@ -246,19 +258,16 @@ def _of_package(name: str, path: str) -> Metric:
       UserError: it cannot be imported, or it is no metric.
     """
     module, _, class_name = path.partition(":")
+    which = f"The metric {name!r} of an installed package, {path},"
     with jax_settings.kept(f"The metric {path}"):
         try:
             cls = getattr(importlib.import_module(module), class_name)
-        except Exception as e:  # a user's module may raise anything
-            raise UserError(
-                f"The metric {name!r} of an installed package, {path}, cannot be imported: "
-                f"{type(e).__name__}: {one_line(e)}."
-            ) from e
+        except Interrupted:
+            raise
+        except BaseException as e:  # a user's module may raise anything, or call exit
+            raise UserError(f"{which} cannot be imported: {described(e)}.") from e
     if not (isinstance(cls, type) and issubclass(cls, Metric)):
-        raise UserError(
-            f"The metric {name!r} of an installed package, {path}, must extend a class of "
-            f"{__name__}."
-        )
+        raise UserError(f"{which} must extend a class of {__name__}.")
     return cls(name)
 
 

@@ -6,7 +6,7 @@ serve all layers, each layer can have its own, and a layer without sites is a No
 
 import dataclasses
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any
 
 import jax
@@ -102,8 +102,6 @@ def build(model: Model, stack: str, key: Key[Array, ""]) -> StackEncodings:
     for sites in layers:
         on_layer = [(site, in_attention[site.index]) for site in sites]
         _check_replaced_once(on_layer)
-        if model.learned_sinks:
-            _check_softmax([encoding for _, encoding in on_layer])
         _check_widths(on_layer)
     return StackEncodings(
         at_input=tuple(at_input),
@@ -169,16 +167,6 @@ def _check_replaced_once(encodings: list[tuple[Site, AttentionEncoding]]) -> Non
             if _share_heads(site.heads, other_site.heads):
                 both = f"{type(one).__name__} and {type(other).__name__}"
                 raise UserError(f"{both} cannot act on one layer: each has its own {part}.")
-
-
-def _check_softmax(encodings: Sequence[AttentionEncoding]) -> None:
-    """Check that a learned sink has a softmax of which it can take a part."""
-    for encoding in encodings:
-        if "normalize" in encoding.requirements.replaces:
-            raise UserError(
-                f"{type(encoding).__name__} has its own form of softmax, so "
-                f"config.model.learned_sinks must be False."
-            )
 
 
 def _check_widths(encodings: list[tuple[Site, AttentionEncoding]]) -> None:

@@ -3,6 +3,9 @@
 Each check raises a UserError with one sentence that names the setting as a config does.
 """
 
+from typing import Any
+
+from pe_lab.runs import plugins
 from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.evaluation_settings import Override
@@ -180,6 +183,18 @@ def check_encodings(run: Run) -> None:
         _check_indices(encoding, "layers", run.model.num_layers)
         _check_indices(encoding, "heads", run.model.num_heads)
         _check_stacks(encoding, run.layout.name)
+        if run.model.learned_sinks:
+            _check_softmax(encoding)
+
+
+def _check_softmax(encoding: Encoding) -> None:
+    """Check that a learned sink has a softmax of which it can take a part."""
+    cls: Any = plugins.find("encodings", encoding.name)
+    if "normalize" in cls.requirements.replaces:
+        raise UserError(
+            f"{encoding.name} has its own form of softmax, so config.model.learned_sinks must be "
+            f"False."
+        )
 
 
 def _check_indices(encoding: Encoding, name: str, count: int) -> None:

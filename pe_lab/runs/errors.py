@@ -64,6 +64,17 @@ def one_line(error: BaseException) -> str:
     return texts.printable(message) or type(error).__name__
 
 
+def described(error: BaseException) -> str:
+    """Return the class of an exception with its message, or with the line that raised it."""
+    name = type(error).__name__
+    if str(error).strip():
+        return f"{name}: {one_line(error)}"
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return name
+    return f"{name} in {Path(frames[-1].filename).name}, line {frames[-1].lineno}"
+
+
 def line_in(file: Path, error: BaseException) -> int | None:
     """Return the innermost line of a file in the traceback of an error; None without one."""
     frames = traceback.extract_tb(error.__traceback__)

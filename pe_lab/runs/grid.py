@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pe_lab.runs.labels import label
+from pe_lab.runs.plain_values import plain
 
 EVALUATED = "evaluated"  # the first word of an axis of overrides
 
@@ -109,6 +110,8 @@ def _parts(axis: Axis) -> list[list[Point]]:
         return [axis]
     parts = []
     for path, values in axis.items():
+        if not isinstance(path, str):
+            raise TypeError(f"an axis is named by a path, such as 'train.steps', got {path!r}")
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise TypeError(f"the axis {path!r} needs a list of values, got {values!r}")
         parts.append([{path: _choice(value)} for value in values])
@@ -117,8 +120,9 @@ def _parts(axis: Axis) -> list[list[Point]]:
 
 def _choice(value: object) -> Choice:
     if isinstance(value, Choice):
-        return value
-    return Choice(value, label(value))
+        return Choice(plain(value.value), value.label)
+    plain_value = plain(value)
+    return Choice(plain_value, label(plain_value))
 
 
 def _merge(points: Iterable[Point]) -> Point:

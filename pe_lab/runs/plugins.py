@@ -20,7 +20,7 @@ from pe_lab import parts
 from pe_lab.choices import parameters
 from pe_lab.runs import allowed_plugins, entry_points, jax_settings
 from pe_lab.runs.declarations import check_keys
-from pe_lab.runs.errors import UserError, line_in, one_line, unknown
+from pe_lab.runs.errors import Interrupted, UserError, described, line_in, one_line, unknown
 from pe_lab.runs.plugin import Plugin
 from pe_lab.runs.typed_values import checked
 
@@ -112,9 +112,10 @@ def _import(module_name: str, name: str | None = None) -> types.ModuleType:
     with jax_settings.kept(repr(name or module_name)):
         try:
             return importlib.import_module(module_name)
-        except (Exception, SystemExit) as e:  # a user's module may raise anything
-            reason = f"{type(e).__name__}: {one_line(e)}"
-            text = f"{(name or module_name)!r} cannot be imported: {reason}."
+        except Interrupted:
+            raise
+        except BaseException as e:  # a user's module may raise anything, or call exit
+            text = f"{(name or module_name)!r} cannot be imported: {described(e)}."
             package = module_name.partition(".")[0]
             if isinstance(e, ModuleNotFoundError) and e.name == package:
                 text += (
@@ -218,7 +219,9 @@ def build(family: str, plugin: Plugin, **context: Any) -> Any:
         return cls(**arguments, **supplied_context)
     except ValueError as e:
         raise UserError(one_line(e)) from e
-    except (Exception, SystemExit) as e:
+    except Interrupted:
+        raise
+    except BaseException as e:
         if ":" not in plugin.name:
             raise
         raise _constructor_error(plugin.name, cls, e) from e
@@ -230,9 +233,7 @@ def _constructor_error(name: str, cls: type, error: BaseException) -> UserError:
     line = line_in(Path(where), error)
     if line is not None:
         where = f"{where}, line {line}"
-    return UserError(
-        f"{name!r} cannot be built ({where}): {type(error).__name__}: {one_line(error)}."
-    )
+    return UserError(f"{name!r} cannot be built ({where}): {described(error)}.")
 
 
 def _built(family: str, value: Any, context: Mapping[str, Any]) -> Any:

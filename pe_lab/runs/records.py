@@ -30,7 +30,7 @@ from pe_lab.runs import (
     record_lines,
     texts,
 )
-from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.errors import UserError, described, one_line
 from pe_lab.runs.record_lines import KEYS, digest
 from pe_lab.runs.record_schema import JsonObject, Record
 
@@ -152,7 +152,7 @@ def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
         try:
             record = older_records.upgrade(record)
         except (AttributeError, KeyError, TypeError) as e:
-            raise DamagedRecord(path, f"{type(e).__name__}: {one_line(e)}") from e
+            raise DamagedRecord(path, described(e)) from e
         record["schema_version"] = SCHEMA_VERSION
         record["digest"] = digest(record)
     if reason := record_checks.mistake(record):

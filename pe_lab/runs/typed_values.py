@@ -9,6 +9,8 @@ from typing import Any, Literal
 from pe_lab.choices import choice_error
 from pe_lab.runs.errors import UserError
 
+# The normal numbers of float32, whose names are in NumPy. This package does without it.
+_SMALLEST, _LARGEST = 2.0**-126, (2 - 2.0**-23) * 2.0**127
 _WORDS = {
     int: "a whole number",
     float: "a number",
@@ -47,8 +49,8 @@ def checked(value: object, annotation: object, name: str) -> Any:
     is_integer = isinstance(value, int) and not isinstance(value, bool)
     if annotation is float and is_integer:
         return float(typing.cast(int, value))
-    if annotation is float and isinstance(value, float) and not math.isfinite(value):
-        raise UserError(f"{name} must be a finite number, got {value!r}.")
+    if annotation is float and isinstance(value, float):
+        _check_float32(value, name)
     expected = types.NoneType if annotation is None else annotation
     if expected is int and not is_integer:
         raise _wrong_type(value, annotation, name)
@@ -57,6 +59,17 @@ def checked(value: object, annotation: object, name: str) -> Any:
     if isinstance(expected, type) and not isinstance(value, expected):
         raise _wrong_type(value, annotation, name)
     return value
+
+
+def _check_float32(value: float, name: str) -> None:
+    """Check that float32, in which runs compute, has the number: not as infinity, and not as 0."""
+    if not math.isfinite(value):
+        raise UserError(f"{name} must be a finite number, got {value!r}.")
+    if value and not _SMALLEST <= abs(value) <= _LARGEST:
+        raise UserError(
+            f"{name} must be 0 or of a size from {_SMALLEST:g} to {_LARGEST:g}, which float32 has, "
+            f"got {value!r}."
+        )
 
 
 def _checked_union(value: object, annotation: object, name: str) -> Any:

@@ -8,11 +8,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from pe_lab.results import read_analysis_spec, significance, statistics
 from pe_lab.runs import analysis_spec, plugins
-from pe_lab.runs.analysis_spec import SEED_AXES, SEPARATOR, AnalysisSpec, Contrast, MetricPoint
+from pe_lab.runs.analysis_spec import AnalysisSpec, Contrast, MetricPoint
 from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.run import Run
 from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import Entry, ExpandedStudy
+from pe_lab.sweeps.variants import by_variant, run_ids
 from pe_lab.training import leaks, reach, shifts
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
@@ -32,7 +33,7 @@ def notes(study: ExpandedStudy, seeds: int, setups: Setups | None = None) -> lis
     """
     spec = read_analysis_spec.from_dict(study.analysis)
     setup_of = _setups(study, setups or Setups())
-    variants = _variants(study, spec)
+    variants = by_variant(study.entries, spec, study.name)
     differences = [contrast for contrast in spec.contrasts if contrast.margin is None]
     num_tested = len(_pairs(variants, differences))
     return [
@@ -40,6 +41,7 @@ def notes(study: ExpandedStudy, seeds: int, setups: Setups | None = None) -> lis
         *_not_compared(spec, variants, setup_of),
         *_too_few_seeds(seeds, num_tested),
         *_no_intervals(seeds, spec),
+        *_equal_runs(variants),
         *_repeated_functions(variants, setup_of),
         *_lengths_out_of_reach(variants, setup_of),
         *_repeated_inputs(setup_of.values()),
@@ -61,16 +63,6 @@ def _setups(study: ExpandedStudy, setups: Setups) -> dict[Run, Setup]:
         if key not in setup_of:
             setup_of[key] = setups.of(entry.run)
     return setup_of
-
-
-def _variants(study: ExpandedStudy, spec: AnalysisSpec) -> dict[str, list[Entry]]:
-    """The entries of each variant, one for each seed and setting, by the variant's name."""
-    variants: dict[str, list[Entry]] = {}
-    hidden = (*SEED_AXES, *spec.tuned)
-    for entry in study.entries:
-        labels = [text for axis, text in entry.labels.items() if axis not in hidden and text]
-        variants.setdefault(SEPARATOR.join(labels) or study.name, []).append(entry)
-    return variants
 
 
 def _unmeasured_extrapolation(study: ExpandedStudy, spec: AnalysisSpec) -> list[str]:
@@ -178,6 +170,23 @@ def _largest_in_test(setup: Setup, readers: Sequence[Placement], length: int) ->
     num_tokens = max(reach.context_lengths(setup, length, train=False).values())
     largest = [reach.largest_position(setup, p, length, train=False) for p in readers]
     return min(num_tokens - 1, max(largest))
+
+
+def _equal_runs(variants: Mapping[str, Sequence[Entry]]) -> list[str]:
+    """Variants with equal settings, such as rope and rope(base=10000), are the same runs.
+
+    A design may give several schemes to an encoding that reads no positions, on purpose.
+    """
+    first_of: dict[Hashable, str] = {}
+    repetitions = []
+    for name, entries in variants.items():
+        scheme = {axis: text for axis, text in entries[0].labels.items() if "positions" in axis}
+        key = (frozenset(run_ids(entries)), frozenset(scheme.items()))
+        if first_of.setdefault(key, name) != name:
+            repetitions.append(f"{name} is the same runs as {first_of[key]}")
+    if not repetitions:
+        return []
+    return [f"{', '.join(repetitions)}: their settings are equal, and tables show them twice"]
 
 
 def _repeated_functions(

@@ -16,6 +16,7 @@ from pe_lab.runs.grid import Point
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.sweeps import select
+from pe_lab.sweeps.variants import check_contrasts
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ def expand(
         for override in entry.run.evaluate.overrides:
             overrides[override.label] = dict(override.axes)
     check_analysis_spec.check(spec, variants, overrides)
+    check_contrasts(entries, spec)
     return ExpandedStudy(name, tuple(entries), analysis)
 
 

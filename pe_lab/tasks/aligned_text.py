@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.paths import user_path
 from pe_lab.tasks._bytes import VOCABULARY, joined, same_size
 from pe_lab.tasks.base import Example, Scalar, Task, Vocabulary, make_example
 
@@ -101,7 +102,7 @@ class AlignedText(Task):
     def corpus(self) -> str:
         from pe_lab.data import made, text  # TFDS takes a second to import
 
-        folder = Path(self.data_dir)
+        folder = Path(user_path(self.data_dir))
         if self.dataset is None:
             path = None if self.path is None else Path(self.path)
             rows = text.pairs(self.source, self.target, path)
@@ -118,7 +119,7 @@ class AlignedText(Task):
         features = (self.source, self.target)
         if self.dataset is None:
             features = ("source", "target")
-        splits = text.read(self.corpus, Path(self.data_dir), features)
+        splits = text.read(self.corpus, Path(user_path(self.data_dir)), features)
         return {split: _sorted(rows, split) for split, rows in splits.items()}
 
     def sample(self, key, length, bound, data=None) -> Example:

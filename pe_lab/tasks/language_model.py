@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pe_lab.runs.paths import user_path
 from pe_lab.tasks._bytes import VOCABULARY, joined, same_size
 from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
 
@@ -74,7 +75,7 @@ class LanguageModel(Task):
     def corpus(self) -> str:
         from pe_lab.data import made, text  # TFDS takes a second to import
 
-        folder = Path(self.data_dir)
+        folder = Path(user_path(self.data_dir))
         if self.path is not None:
             return text.prepare(text.documents(Path(self.path)), folder)
         assert self.dataset is not None
@@ -88,7 +89,7 @@ class LanguageModel(Task):
         from pe_lab.data import text
 
         texts = {}
-        splits = text.read(self.corpus, Path(self.data_dir))
+        splits = text.read(self.corpus, Path(user_path(self.data_dir)))
         for split, rows in splits.items():
             documents = []
             for (document,) in rows:

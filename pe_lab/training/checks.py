@@ -6,10 +6,11 @@ import math
 import jax
 import jax.numpy as jnp
 
+from pe_lab.metrics import base as metrics
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.run import Run
 from pe_lab.tasks.layouts import DEFAULT_STRUCTURES
-from pe_lab.training import costs, leaks, reach
+from pe_lab.training import costs, drawn_examples, leaks, reach
 from pe_lab.training.placements import Placement
 from pe_lab.training.setup import Setup
 
@@ -32,6 +33,9 @@ def check(setup: Setup, trained: bool) -> None:
     for placement in setup.placements:
         _check_axes(setup, placement)
     _check_structure(setup)
+    drawn_examples.check(setup)
+    for error in metrics.broken().values():  # this run could not be measured by it
+        raise error
     run = setup.run
     revealing = leaks.revealing_schemes(setup, "answer")
     if revealing:

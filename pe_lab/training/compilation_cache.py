@@ -12,6 +12,8 @@ from pathlib import Path
 
 import jax
 
+_FOLDER = "jax_compilation_cache_dir"
+
 
 def use(enabled: bool) -> None:
     """Let JAX read and keep compiled programs, or not. Call it before the first compilation.
@@ -19,11 +21,14 @@ def use(enabled: bool) -> None:
     JAX's environment variables take precedence: JAX_COMPILATION_CACHE_DIR, and the variables of the
     smallest compilation time and entry size.
     """
+    cache = folder()
+    if cache is None and _FOLDER.upper() not in os.environ:
+        enabled = False
     jax.config.update("jax_enable_compilation_cache", enabled)
     if not enabled:
         return
     values = {
-        "jax_compilation_cache_dir": str(folder()),
+        _FOLDER: str(cache),
         # JAX would leave out programs that compile in less than a second, and a group has several.
         "jax_persistent_cache_min_compile_time_secs": 0.0,
         "jax_persistent_cache_min_entry_size_bytes": -1,
@@ -33,10 +38,15 @@ def use(enabled: bool) -> None:
             jax.config.update(name, value)
 
 
-def folder() -> Path:
-    """The folder of compiled programs in the user's cache directory."""
-    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(caches) / "pe_lab" / "jax" / _instructions()
+def folder() -> Path | None:
+    """The folder of compiled programs in the user's cache directory; None without a home.
+
+    A folder in the temporary directory would not do: another user could put programs there.
+    """
+    caches = Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache"))
+    if not caches.is_absolute():  # also "~/.cache", where the user has no entry and no HOME
+        return None
+    return caches / "pe_lab" / "jax" / _instructions()
 
 
 def _instructions() -> str:

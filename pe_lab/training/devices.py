@@ -9,6 +9,7 @@ of every batch, and sum their gradients.
 
 import dataclasses
 import functools
+import os
 from collections.abc import Callable
 
 import jax
@@ -19,7 +20,7 @@ from jax.sharding import PartitionSpec as P
 from jaxtyping import PyTree
 
 from pe_lab.kernels import microbatches
-from pe_lab.runs.errors import UserError
+from pe_lab.runs.errors import UserError, described
 
 MEMBERS, BATCH = "members", "batch"
 
@@ -54,6 +55,19 @@ def check(batch_devices: int) -> None:
             f"config.execution.batch_devices asks for {batch_devices} devices; this process has "
             f"{len(jax.local_devices())}."
         )
+
+
+def unusable() -> str | None:
+    """Return why JAX has no device, as one sentence; None if it has one."""
+    try:
+        jax.devices()
+    except Exception as e:  # AssertionError, RuntimeError, or what a backend raises
+        platforms = os.environ.get("JAX_PLATFORMS", "")
+        return (
+            f"JAX finds no device with JAX_PLATFORMS={platforms!r} ({described(e)}): install JAX "
+            f"for this device, or unset the variable."
+        )
+    return None
 
 
 def mesh(num_members: int, batch_devices: int) -> Mesh:

@@ -88,7 +88,7 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
         error = one_line(e)
         if not isinstance(e, UserError):
             traceback.print_exc()
-            error = f"{type(e).__name__}: {error}"
+            error = devices.unusable() or described(e)
         _write_failures(group_file, folder, error)
         with contextlib.suppress(reports.ReaderIsGone):
             report({"event": "failed", "error": error})

@@ -14,6 +14,7 @@ import pe_lab
 from pe_lab.runs import jax_settings
 from pe_lab.runs.record_schema import Provenance
 from pe_lab.runs.run import Run
+from pe_lab.training import devices
 
 _PACKAGE = Path(pe_lab.__file__).parent
 _CODE = (":/pe_lab", ":/configs", ":/experiments")  # the folders whose changes make a run "dirty"
@@ -22,13 +23,13 @@ _GIT_SECONDS = 20.0  # git may hang on a file system of a network
 
 def provenance(run: Run) -> Provenance:
     """The provenance of numbers that this process computes now."""
-    device = jax.devices()[0]
+    device = None if devices.unusable() else jax.devices()[0]
     return {
         "commit": commit(),
         "dirty": has_uncommitted_code(),
         "python": platform.python_version(),
         "versions": _versions(),
-        "device": f"{device.platform}: {device.device_kind}",
+        "device": "none" if device is None else f"{device.platform}: {device.device_kind}",
         "execution": run.to_dict()["execution"],
         "sources": run.sources(),
         "jax_settings": jax_settings.recorded(),

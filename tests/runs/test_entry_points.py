@@ -7,6 +7,8 @@ import pytest
 from pe_lab.metrics import base as metrics
 from pe_lab.runs import allowed_plugins, entry_points, plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.training.build import build_setup
+from tests import tiny
 
 MODULE = """
 from pe_lab.encodings.base import AttentionEncoding
@@ -31,6 +33,8 @@ class Stranger:
 def install(tmp_path, monkeypatch):
     """Installs a distribution with entry points, given as group -> lines."""
     (tmp_path / "tilted_codes.py").write_text(MODULE, encoding="utf-8")
+    (tmp_path / "leaving_codes.py").write_text("import sys\nsys.exit(3)", encoding="utf-8")
+    (tmp_path / "stopping_codes.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
 
     def write(distribution, **groups):
@@ -44,6 +48,7 @@ def install(tmp_path, monkeypatch):
     def forget():
         entry_points.installed.cache_clear()
         metrics.by_name.cache_clear()
+        metrics.broken.cache_clear()
 
     yield write
     monkeypatch.undo()
@@ -113,11 +118,17 @@ def test_an_installed_metric_is_one_of_all_metrics(install):
         ("tilted_codes:Stranger", "must extend a class of pe_lab.metrics.base"),
         ("tilted_codes:Missing", "cannot be imported: AttributeError"),
         ("no_such_codes:Metric", "cannot be imported: ModuleNotFoundError"),
+        ("leaving_codes:Metric", "cannot be imported: SystemExit: 3"),
+        ("stopping_codes:Metric", "cannot be imported: KeyboardInterrupt"),
     ],
 )
-def test_an_installed_metric_that_is_none_is_refused(install, path, message):
+def test_an_installed_metric_that_is_none_is_left_out_of_tables_and_refused_in_training(
+    install, path, message
+):
     install("tilted", metrics=f"constant = {path}")
+    assert "constant" not in metrics.by_name()
+    assert "exact_match" in metrics.by_name()
     with pytest.raises(
         UserError, match=f"^The metric 'constant' of an installed package, .*{message}"
     ):
-        metrics.by_name()
+        build_setup(tiny.run("rope"))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab.runs import grid
+from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import design_checks, study
 from pe_lab.sweeps.setups import Setups
 from tests import tiny
@@ -185,3 +186,27 @@ def test_notes_do_not_depend_on_the_runs_that_are_left():
     assert len(complete) == 5
     for some in ((), groups[:1], groups[-1:]):
         assert notes_with(some) == complete
+
+
+@pytest.mark.slow
+def test_variants_with_equal_settings_are_named():
+    default = ({"name": "rope", "base": 10000},)
+    (note,) = notes({"model.encodings": [default, ROPE]}, seeds=4)
+    assert note == (
+        "rope is the same runs as rope(base=10000): their settings are equal, and tables show them "
+        "twice"
+    )
+    (note,) = notes({"train.learning_rate": [1, 1.0]}, seeds=4)
+    assert note.startswith("1.0 is the same runs as 1: ")
+    # NoPE reads no positions: schemes are given to it on purpose.
+    schemes = [{"name": "contiguous"}, {"name": "shifted", "max_shift": 3}]
+    nope = ({"name": "nope"},)
+    assert notes({"model.encodings": [nope]}, {"positions": schemes}, seeds=4) == []
+
+
+def test_a_contrast_of_runs_with_themselves_is_refused():
+    default = ({"name": "rope", "base": 10000},)
+    axes = {"model.encodings": [default, ROPE, ALIBI]}
+    with pytest.raises(UserError, match=r"^The contrast of rope\(base=10000\) with rope compares"):
+        expanded(axes, analysis={"contrasts": [("rope(base=10000)", "rope")]})
+    expanded(axes, analysis={"contrasts": [("rope(base=10000)", "alibi")]})

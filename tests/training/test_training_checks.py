@@ -1,9 +1,14 @@
 """What cannot be trained is refused with a sentence."""
 
+import dataclasses
+
+import jax.numpy as jnp
 import pytest
 
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.tasks._strings import StringTask
+from pe_lab.tasks.base import make_example
 from pe_lab.training import leaks
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
@@ -84,6 +89,56 @@ def test_a_model_is_told_the_targets_length_by_its_layout_or_by_positions_that_i
 ):
     made = build_setup(tiny.run(encoding, layout__name=layout, positions={"name": scheme}))
     assert leaks.reveals_target_length(made) is expected
+
+
+@dataclasses.dataclass(frozen=True)
+class Successor(StringTask):
+    """Copying with a number added to symbols, or wrong numbers in a structure."""
+
+    num_symbols: int = 8
+    distinct: bool = False
+    prompt: int = 0
+    target: int = 0
+    coupled: int = 0
+    alignment: int = 0
+
+    def sample(self, key, length, bound, data=None):
+        string = self.draw_string(key, bound)
+        mask = jnp.arange(bound) < length
+        numbers = jnp.arange(bound) + self.coupled
+        return make_example(
+            string + self.prompt,
+            mask,
+            string + self.target,
+            mask,
+            alignment=jnp.arange(bound) + self.alignment,
+            structure={"coupled": (numbers, numbers)},
+        )
+
+
+SUCCESSOR = f"{__name__}:Successor"
+
+
+@pytest.mark.parametrize(
+    ("argument", "number", "sentence"),
+    [
+        ("target", 1, r"gives the symbol 8 in its target, and its symbols are 0\.\.7, in an"),
+        ("target", -1, "gives the symbol -1 in its target"),
+        ("prompt", 1, "gives the symbol 8 in its prompt"),
+        ("prompt", -1, "gives the symbol -1 in its prompt"),
+        ("coupled", -1, r"gives the number -1 in structure\['coupled'\], not 0\.\.5"),
+        ("coupled", 99, r"gives the number 99 in structure\['coupled'\]"),
+        ("alignment", 1, r"gives the alignment 1, and its prompt has the tokens 0\.\.0"),
+        ("alignment", -2, "gives the alignment -2"),
+    ],
+)
+def test_a_users_task_is_refused_with_its_first_number_out_of_range(argument, number, sentence):
+    with pytest.raises(UserError, match=f"^{SUCCESSOR} {sentence}"):
+        build_setup(tiny.run("rope", task={"name": SUCCESSOR, argument: number}))
+
+
+def test_a_users_task_with_symbols_in_range_is_taken():
+    build_setup(tiny.run("rope", task={"name": SUCCESSOR, "alignment": -1}))
 
 
 @pytest.mark.slow

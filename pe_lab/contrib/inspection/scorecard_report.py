@@ -8,7 +8,7 @@ from pe_lab.contrib.inspection import encoding_pictures, scorecard
 from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots.drawing import SUFFIXES
 from pe_lab.runs import files
-from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.errors import UserError, described
 
 Draw = Callable[[Sequence[UntrainedEncoding], Sequence[Path]], None]
 
@@ -82,5 +82,5 @@ def _row(encoding: UntrainedEncoding) -> scorecard.Row:
     except (TypeError, ValueError, AttributeError) as e:
         if isinstance(e, UserError):
             raise
-        reason = f"{type(e).__name__}: {one_line(e)}"
+        reason = described(e)
         raise UserError(f"{encoding.name} cannot be read: {reason}") from e

@@ -112,10 +112,24 @@ def test_a_command_that_cannot_be_used_is_one_line_and_status_2(
         ("x = 1", " cannot be loaded: AttributeError: "),
         ("import sys\nsys.exit(3)", " (line 2) cannot be loaded: SystemExit: 3"),
         (
-            "raise KeyboardInterrupt",
-            " (line 1) cannot be loaded: KeyboardInterrupt: KeyboardInterrupt",
+            "class Own(KeyboardInterrupt): pass\nraise Own('enough')",
+            " (line 2) cannot be loaded: Own: enough",
         ),
-        (in_config("raise SystemExit"), " (line 7) cannot be loaded: SystemExit: SystemExit"),
+        ("raise BaseException", " (line 1) cannot be loaded: BaseException"),
+        ("raise GeneratorExit", " (line 1) cannot be loaded: GeneratorExit"),
+        (in_config("raise SystemExit"), " (line 7) cannot be loaded: SystemExit"),
+        (
+            in_config("return {**c.to_dict(), 5: 1}"),
+            " cannot be loaded: TypeError: the keys of a config are texts, got 5",
+        ),
+        (
+            in_config("c.task.data = {5: 1}"),
+            " cannot be loaded: TypeError: the keys of a config are texts, got 5",
+        ),
+        (
+            in_config("x = []\n    for _ in range(20_000): x = [x]\n    c.task.x = x"),
+            " cannot be loaded: ValueError: a value has more than 50 levels of lists or dicts",
+        ),
         (
             in_config("return None"),
             " cannot be loaded: TypeError: get_config() returned None, not a config",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.cli import _studies
-from pe_lab.cli._arguments import argument, flag
+from pe_lab.cli._arguments import argument, file_path, flag
 from pe_lab.runs import files
 from pe_lab.runs.errors import UserError
 
@@ -29,7 +29,7 @@ class Options:
 
     study: Path = argument(_studies.HELP, _studies.folder)
     to: str | None = flag(f"the format: {', '.join(FORMATS)}", default=None, choices=FORMATS)
-    out: Path | None = flag("default: a folder in the study's folder", Path, default=None)
+    out: Path | None = flag("default: a folder in the study's folder", file_path, default=None)
     online: bool = flag("upload the runs to W&B's server at once")
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab.cli import _studies
-from pe_lab.cli._arguments import arguments, flag, whole_number, whole_numbers
+from pe_lab.cli._arguments import arguments, file_path, flag, whole_number, whole_numbers
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import parse_several
 
@@ -41,7 +41,7 @@ class Options:
         whole_numbers(1),
         default=(),
     )
-    out: Path | None = flag("output folder", Path, default=None)
+    out: Path | None = flag("output folder", file_path, default=None)
 
 
 def run(options: Options) -> int:

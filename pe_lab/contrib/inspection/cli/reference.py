@@ -11,7 +11,7 @@ checker in plain NumPy.
 from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.cli._arguments import flag
+from pe_lab.cli._arguments import file_path, flag
 from pe_lab.runs.errors import UserError
 
 
@@ -19,7 +19,7 @@ from pe_lab.runs.errors import UserError
 class Options:
     """Arguments of `pe-lab reference`."""
 
-    out: Path = flag("the file", Path, default=Path("encodings.npz"))
+    out: Path = flag("the file", file_path, default=Path("encodings.npz"))
 
 
 def run(options: Options) -> int:

@@ -1,0 +1,98 @@
+"""Checks of a few examples that a user's task draws; the tasks of pe_lab have tests instead.
+
+A symbol outside of its vocabulary would be a special token, or NaN, and training would not stop.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+
+from pe_lab.runs import plugins
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugin import Plugin
+from pe_lab.tasks.base import COMPONENT, Example, Task
+from pe_lab.training.setup import Setup
+
+_EXAMPLES = 16  # of each length
+_SPECIAL_TOKENS = 3  # of a layout: coupled numbers and grids may count them
+
+
+def check(setup: Setup) -> None:
+    """Check examples of the shortest and the longest training length and of the longest test.
+
+    Raises:
+      UserError: a symbol or a number of a structure is out of its range.
+    """
+    train = setup.run.train
+    longest = max(train.max_length, *setup.run.evaluate.all_lengths)
+    for plugin in {setup.run.task, setup.run.evaluated_task}:
+        if ":" in repr(plugin):  # it has, or is, a user's class
+            error = _error(plugin, (train.min_length, train.max_length, longest))
+            if error is not None:
+                raise UserError(f"{plugin.name} {error}.")
+
+
+@functools.cache  # many runs have one task
+def _error(plugin: Plugin, lengths: tuple[int, ...]) -> str | None:
+    """The part of the sentence after the task's name; None if the examples are right."""
+    task = plugins.build("tasks", plugin)
+    largest = task.max_length
+    possible = [n for n in lengths if n >= task.min_length and (largest is None or n <= largest)]
+    if not possible:
+        return None
+    drawn = jnp.repeat(jnp.asarray(possible), _EXAMPLES)
+    keys = jax.random.split(jax.random.key(0), len(drawn))
+
+    def sample(key, length, data):
+        return task.sample(key, length, bound=max(possible), data=data)
+
+    try:
+        examples = jax.jit(jax.vmap(sample, in_axes=(0, 0, None)))(keys, drawn, task.data("train"))
+    except Exception:  # the training of these runs will report it, and other runs go on
+        return None
+    for i, length in enumerate(drawn.tolist()):
+        example = jax.tree.map(lambda leaf, row=i: np.asarray(leaf[row]), examples)
+        error = _error_of(task, example)
+        if error is not None:
+            return f"{error}, in an example of length {length}"
+    return None
+
+
+def _error_of(task: Task, example: Example) -> str | None:
+    sides = {
+        "prompt": (example.prompt[example.prompt_mask], task.vocabulary),
+        "target": (example.target[example.target_mask], task.target_vocabulary),
+    }
+    for side, (symbols, vocabulary) in sides.items():
+        last = vocabulary.num_symbols - 1
+        error = _outside(symbols, 0, last)
+        if error is not None:
+            return f"gives the symbol {error} in its {side}, and its symbols are 0..{last}"
+    num_prompt, num_target = len(sides["prompt"][0]), len(sides["target"][0])
+    error = _outside(example.alignment[example.target_mask], -1, num_prompt - 1)
+    if error is not None:
+        return f"gives the alignment {error}, and its prompt has the tokens 0..{num_prompt - 1}"
+    ranges = {
+        "coupled": (0, num_prompt + num_target + _SPECIAL_TOKENS),
+        "grid": (0, num_prompt + num_target + _SPECIAL_TOKENS),
+        COMPONENT: (-1, len(task.components) - 1),
+    }
+    for name, (of_prompt, of_target) in example.structure.items():
+        if name not in ranges:
+            continue
+        least, most = ranges[name]
+        for numbers in (of_prompt[example.prompt_mask], of_target[example.target_mask]):
+            error = _outside(numbers, least, most)
+            if error is not None:
+                return f"gives the number {error} in structure[{name!r}], not {least}..{most}"
+    return None
+
+
+def _outside(values: ArrayLike, least: int, most: int) -> int | None:
+    """The first number that is not within least..most."""
+    numbers = np.asarray(values)
+    outside = numbers[(numbers < least) | (numbers > most)]
+    return int(outside.flat[0]) if outside.size else None

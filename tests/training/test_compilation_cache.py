@@ -1,0 +1,40 @@
+"""The folder of compiled programs."""
+
+from pathlib import Path
+
+import pytest
+
+from pe_lab.training import compilation_cache, devices
+
+
+@pytest.mark.parametrize(
+    ("home", "cache", "parent"),
+    [
+        ("/home/x", None, "/home/x/.cache"),
+        ("/home/x", "/caches", "/caches"),
+        ("/home/x", "~/caches", "/home/x/caches"),
+        ("~", None, None),  # what Python has for a user without an entry and without HOME
+        ("/home/x", "caches", None),
+    ],
+)
+def test_compiled_programs_are_in_a_folder_of_the_user_or_nowhere(monkeypatch, home, cache, parent):
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    if cache is not None:
+        monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    folder = compilation_cache.folder()
+    expected = None if parent is None else Path(parent, "pe_lab", "jax")
+    assert (folder.parent if folder else None) == expected
+
+
+def test_a_device_that_jax_does_not_find_is_one_sentence(monkeypatch):
+    def fails():
+        raise AssertionError
+
+    monkeypatch.setenv("JAX_PLATFORMS", "cuda")
+    monkeypatch.setattr(devices.jax, "devices", fails)
+    assert devices.unusable().startswith(
+        "JAX finds no device with JAX_PLATFORMS='cuda' (AssertionError in test_compilation_cache.py"
+    )
+    monkeypatch.undo()
+    assert devices.unusable() is None
