@@ -25,7 +25,7 @@ def in_sweep(points):
         (
             ["--config=configs/papers/mqar.py:scale"],
             "The list of forms of configs/papers/mqar.py has no 'scale'. "
-            "Did you mean 'scaled'? It has: scaled, smoke.",
+            "Did you mean 'scaled'? It has: longer, scaled, smoke.",
         ),
         (
             ["--config=nowhere/quickstart.py"],
