@@ -22,7 +22,7 @@ from types import FrameType
 from typing import NoReturn
 
 from pe_lab.runs import jax_settings, locks, records, run_group_files, streams
-from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.errors import UserError, described, one_line
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.training import compilation_cache, devices, reports, run_records
 from pe_lab.training.loop import Preempted, train_run_group
