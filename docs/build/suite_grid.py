@@ -15,20 +15,11 @@ from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.studies import suite_grid as config
 
-# Published forms, one for each task, with their headers in the table of tasks.
-HEADERS = {
-    "copying": "distinct symbols",
-    "repeated": "symbols may repeat",
-    "recall": "recall",
-    "sort": "sort",
-    "flip_flop": "last written bit",
-    "addition": "addition",
-}
-# Multiple of the training length in the table of tasks and in the pictures, if it is not 2: at
-# twice the length every encoding is near 0 on addition. Many of its seeds do not learn the task, so
-# the table has the mean of those that do.
+FORMS = ("copying", "repeated", "recall", "sort", "flip_flop", "addition")  # published
+# Multiple of the training length in the pictures, if it is not 2: at twice the length every
+# encoding is near 0 on addition.
 SHOWN = {"addition": 1.25}
-FOLDERS = {form: Path(f"results/published/suite_grid_{form}") for form in HEADERS}
+FOLDERS = {form: Path(f"results/published/suite_grid_{form}") for form in FORMS}
 PICTURE = "each_learning_rate.png"
 FRONT_PICTURE = FOLDERS["copying"] / "front_page.png"
 RATE = "train.learning_rate"
@@ -95,7 +86,6 @@ def lookups(root: Path) -> dict[str, Any]:
     of_forms = {form: of_form(root, form) for form in FOLDERS}
     return {
         **of_forms,
-        "on_all_tasks": functools.partial(_on_all_tasks, root),
         "lowest_regret": functools.partial(_extreme_regret, root, min),
         "highest_regret": functools.partial(_extreme_regret, root, max),
         "num_planned": f"{len(config.sweep()):,}",
@@ -146,13 +136,6 @@ def is_plain(name: str) -> bool:
 def chosen_rate(runs: pd.DataFrame, name: str) -> str:
     """The rate with the lowest mean validation loss."""
     return str(run_scores.chosen(runs[runs["name"] == name], RATE))
-
-
-def _on_all_tasks(root: Path, *names: str) -> str:
-    """Runs of some encodings that extrapolate on all tasks, of those that solve them."""
-    tables = [grid(root / folder).by_name.loc[list(names)] for folder in FOLDERS.values()]
-    counts = pd.concat(tables)[["extrapolates", "solved"]].sum()
-    return f"{counts['extrapolates']:.0f} of {counts['solved']:.0f}"
 
 
 def _extending(root: Path) -> list[Grid]:
