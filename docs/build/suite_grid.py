@@ -15,11 +15,19 @@ from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.studies import suite_grid as config
 
-FORMS = ("copying", "repeated", "recall", "sort", "flip_flop", "addition")  # published
+# Published forms, one for each task, with their headers in the site's pages of encodings.
+HEADERS = {
+    "copying": "distinct symbols",
+    "repeated": "symbols may repeat",
+    "recall": "recall",
+    "sort": "sort",
+    "flip_flop": "last written bit",
+    "addition": "addition",
+}
 # Multiple of the training length in the pictures, if it is not 2: at twice the length every
 # encoding is near 0 on addition.
 SHOWN = {"addition": 1.25}
-FOLDERS = {form: Path(f"results/published/suite_grid_{form}") for form in FORMS}
+FOLDERS = {form: Path(f"results/published/suite_grid_{form}") for form in HEADERS}
 PICTURE = "each_learning_rate.png"
 FRONT_PICTURE = FOLDERS["copying"] / "front_page.png"
 RATE = "train.learning_rate"
