@@ -36,6 +36,7 @@ _MAPS = Path("/proc/self/maps")
 _MOST_MAPS = 20_000
 _TESTS = itertools.count(1)
 CONTRIB = Path(__file__).parent / "contrib"
+TASKS = Path(__file__).parent / "tasks"
 
 
 def pytest_runtest_teardown():
@@ -55,7 +56,11 @@ def pytest_runtest_teardown():
 
 def _is_of_user(item):
     """Whether an item is a law of the user's class that `pe-lab laws` names."""
-    names = {spec["name"] for spec in members.of_user().values()}
+    return _has_value(item, {spec["name"] for spec in members.of_user().values()})
+
+
+def _has_value(item, names):
+    """Whether the parametrization of an item has one of the names as a value."""
     values = getattr(item, "callspec", None)
     return values is not None and not names.isdisjoint(map(str, values.params.values()))
 
@@ -67,8 +72,10 @@ def pytest_collection_modifyitems(items):
 
     A file runs in one process, because its tests share programs and fixtures.
     """
+    of_parts = {name for name in members.names("tasks") if members.is_of_part("tasks", name)}
     for item in items:
-        if CONTRIB in item.path.parents:
+        is_law = TASKS in item.path.parents and _has_value(item, of_parts)
+        if is_law or CONTRIB in item.path.parents:
             item.add_marker(pytest.mark.contrib)
     if members.of_user():
         items[:] = [item for item in items if _is_of_user(item)]

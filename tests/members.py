@@ -12,6 +12,7 @@ import os
 import types
 from typing import Any
 
+from pe_lab import parts
 from pe_lab.runs import plugins
 
 VARIABLE = "PE_LAB_MEMBER"  # the family and the spec of a user's class, as JSON
@@ -32,10 +33,21 @@ def names(family: str) -> list[str]:
 @functools.cache
 def own_tests(family: str, name: str) -> Any:
     """The test file of a member; an empty namespace if it has none, which one test reports."""
-    module = f"tests.{family}.test_{name}"
+    module = test_module(family, name)
     if ":" in name or importlib.util.find_spec(module) is None:
         return types.SimpleNamespace()
     return importlib.import_module(module)
+
+
+def test_module(family: str, name: str) -> str:
+    """The module of a member's test file, whose folder mirrors that of the member."""
+    package, _, _ = (parts.module(family, name) or f"pe_lab.{family}.{name}").rpartition(".")
+    return f"tests{package.removeprefix('pe_lab')}.test_{name}"
+
+
+def is_of_part(family: str, name: str) -> bool:
+    """Whether a part of contrib has the member."""
+    return (parts.module(family, name) or "").startswith("pe_lab.contrib.")
 
 
 def spec(family: str, name: str, **arguments: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.build import stubs
-from pe_lab import lazy_names
+from pe_lab import lazy_names, parts
 from pe_lab.runs import plugins
 
 ROOT = Path(__file__).parents[1]
@@ -26,9 +26,10 @@ print(json.dumps([before, ALiBi.__module__, sorted(sys.modules)]))
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_member_is_a_name_of_its_package(family):
-    package = importlib.import_module(f"pe_lab.{family}")
     for name in plugins.names(family):
         cls = plugins.find(family, name)
+        package = importlib.import_module(cls.__module__.rpartition(".")[0])
+        assert package.__name__ in parts.packages(family)
         assert getattr(package, cls.__name__) is cls
         assert cls.__name__ in dir(package)
 
@@ -63,12 +64,12 @@ def test_an_unknown_name_has_its_near_name():
 
 
 def test_no_two_files_of_a_family_define_a_class_of_one_name():
-    for family in stubs.FAMILIES:
-        package = importlib.import_module(f"pe_lab.{family}")
+    for name in stubs.PACKAGES:
+        package = importlib.import_module(name)
         folder = Path(package.__path__[0])
         texts = [file.read_text(encoding="utf-8") for file in folder.glob("[!_]*.py")]
-        classes = [name for text in texts for name in lazy_names._PUBLIC_CLASS.findall(text)]
-        assert len(classes) == len(lazy_names.class_files(f"pe_lab.{family}")) > 10
+        classes = [each for text in texts for each in lazy_names._PUBLIC_CLASS.findall(text)]
+        assert len(classes) == len(lazy_names.class_files(name)) > 10
 
 
 def test_the_stubs_are_what_docs_build_writes():
@@ -76,12 +77,12 @@ def test_the_stubs_are_what_docs_build_writes():
 
 
 def test_a_stale_stub_is_found_and_written(tmp_path, capsys):
-    for family in stubs.FAMILIES:
-        (tmp_path / stubs.path(family)).parent.mkdir(parents=True)
-        (tmp_path / stubs.path(family)).write_text(stubs.text(family), encoding="utf-8")
-    stub = tmp_path / stubs.path("encodings")
+    for package in stubs.PACKAGES:
+        (tmp_path / stubs.path(package)).parent.mkdir(parents=True)
+        (tmp_path / stubs.path(package)).write_text(stubs.text(package), encoding="utf-8")
+    stub = tmp_path / stubs.path("pe_lab.encodings")
     stub.write_text(stub.read_text(encoding="utf-8").replace("RoPE", "Rope"), encoding="utf-8")
-    assert stubs.stale(tmp_path) == [stubs.path("encodings")]
+    assert stubs.stale(tmp_path) == [stubs.path("pe_lab.encodings")]
     stubs.write(tmp_path)
     assert capsys.readouterr().out == "wrote pe_lab/encodings/__init__.pyi\n"
     assert stubs.stale(tmp_path) == []

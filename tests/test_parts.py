@@ -35,6 +35,8 @@ def test_no_name_is_in_two_packages(family):
         ("cli", "ropes", None),
         ("tasks", "copy", "pe_lab.tasks.copy"),
         ("tasks", "_strings", "pe_lab.tasks._strings"),
+        ("tasks", "lego", "pe_lab.contrib.papers.tasks.lego"),
+        ("training.lengths", "fixed", "pe_lab.contrib.papers.training.lengths.fixed"),
     ],
 )
 def test_a_name_has_its_module_and_its_file_in_the_core_or_in_a_part(family, name, module):

@@ -8,9 +8,9 @@ import jax
 import numpy as np
 import pytest
 
+from pe_lab.contrib.papers.tasks.minesweeper import _SEPARATOR
 from pe_lab.sweeps import study
 from pe_lab.tasks import _grids
-from pe_lab.tasks.minesweeper import _SEPARATOR
 from pe_lab.training.build import build_setup
 from tests.tasks.cases import parts, rows
 from tests.tasks.drawing import sample

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from docs.build import markdown, protocols
 from docs.build.published import STUDIES
+from pe_lab.contrib.papers import reproduction, verdicts
+from pe_lab.contrib.papers.reproduction import Outcome
 from pe_lab.results import (
     compare,
     formats,
     frame,
     metrics,
-    reproduction,
     selection,
     statistics,
-    verdicts,
 )
 from pe_lab.results.prose import listed
-from pe_lab.results.reproduction import Outcome
 from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import Contrast, MetricSpec
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from docs.build import markdown, published
-from pe_lab.results import compare, formats, reproduction, statistics, summary
+from pe_lab.contrib.papers import reproduction
+from pe_lab.results import compare, formats, statistics, summary
 from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import Claim, Contrast, MetricSpec, parts
 

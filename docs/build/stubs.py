@@ -1,4 +1,4 @@
-"""The stubs pe_lab/{encodings,positions,tasks,metrics}/__init__.pyi.
+"""The stubs pe_lab/{encodings,positions,tasks,metrics}/__init__.pyi, and those of contrib.
 
 The packages import their classes at first use, which editors and type checkers cannot follow. The
 stubs tell them the names.
@@ -7,20 +7,20 @@ stubs tell them the names.
 import importlib
 from pathlib import Path
 
+from pe_lab import parts
 from pe_lab.lazy_names import class_files
 from pe_lab.runs import entry_points
 
-FAMILIES = entry_points.FAMILIES
+PACKAGES = [name for family in entry_points.FAMILIES for name in parts.packages(family)]
 
 
-def path(family: str) -> Path:
+def path(package: str) -> Path:
     """Return the file of a stub, in a checkout."""
-    return Path(f"pe_lab/{family}/__init__.pyi")
+    return Path(package.replace(".", "/"), "__init__.pyi")
 
 
-def text(family: str) -> str:
-    """Return the stub of a family."""
-    package = f"pe_lab.{family}"
+def text(package: str) -> str:
+    """Return the stub of a package of members."""
     importlib.import_module(package)
     files = sorted((file, name) for name, file in class_files(package).items())
     lines = [f"from {package}.{file} import {name} as {name}" for file, name in files]
@@ -29,7 +29,7 @@ def text(family: str) -> str:
 
 def stale(root: Path) -> list[Path]:
     """Return the stubs below `root` whose files differ from what would be written now."""
-    stubs = {path(family): text(family) for family in FAMILIES}
+    stubs = {path(package): text(package) for package in PACKAGES}
     return [file for file, stub in stubs.items() if _differs(root / file, stub)]
 
 
@@ -41,7 +41,7 @@ def _differs(file: Path, stub: str) -> bool:
 
 def write(root: Path) -> None:
     """Write the stubs that are stale."""
-    for family in FAMILIES:
-        if path(family) in stale(root):
-            (root / path(family)).write_text(text(family), encoding="utf-8")
-            print(f"wrote {path(family)}")
+    for package in PACKAGES:
+        if path(package) in stale(root):
+            (root / path(package)).write_text(text(package), encoding="utf-8")
+            print(f"wrote {path(package)}")

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from docs.build import catalog, corpora, markdown
+from pe_lab import parts
 from pe_lab.runs import plugin_specs, plugins
 from pe_lab.runs.errors import UserError
 from pe_lab.studies import base
@@ -107,14 +108,14 @@ def lookups(root: Path) -> dict[str, str]:
     levels = {name: record["tasks"].get(name, {}).get("chance_levels", []) for name in names}
     lengths_header = ["name", "lengths", "arguments", "source"]
     header = ["task", "description", "lengths", "chance level: tokens / exact, at length"]
-    parts = []
+    sections = []
     for family, members in families(names).items():
         rows = [_row(name, levels[name]) for name in members]
-        parts.append(f"### {family}\n\n{markdown.table([header, *rows])}")
+        sections.append(f"### {family}\n\n{markdown.table([header, *rows])}")
     return {
         "num_examples": f"{record['num_examples']:,}",
         "commit": record["provenance"]["commit"][:7] if record["tasks"] else "–",
-        "tables": "\n\n".join(parts),
+        "tables": "\n\n".join(sections),
         "training_lengths": markdown.table([lengths_header, *map(_lengths_row, length_names)]),
         "corpora": corpora.section(root),
     }
@@ -137,8 +138,14 @@ def _row(name: str, levels: Sequence[Mapping[str, Any]]) -> list[str]:
         level = min(levels, key=lambda level: abs(level["length"] - _LENGTH_OF_TABLE))
         scores = f"{number(level['token_accuracy'])} / {number(level['exact_match'])}"
         chance = f"{scores}, {level['length']}"
-    link = f"[{name}](../pe_lab/tasks/{name}.py)"
+    link = f"[{name}](../{source(name)})"
     return [link, _escaped(_summary(plugins.find("tasks", name))), lengths_with_unit(name), chance]
+
+
+def source(name: str) -> str:
+    """Return the path of a task's file, in the core or in a part."""
+    module = parts.module("tasks", name) or f"pe_lab.tasks.{name}"
+    return f"{module.replace('.', '/')}.py"
 
 
 def _summary(cls: type) -> str:
@@ -169,10 +176,10 @@ def lengths_with_unit(name: str) -> str:
 
 def _escaped(text: str) -> str:
     """Escape Markdown characters outside of `backticks`."""
-    parts = re.split(r"(`[^`]*`)", text)
-    for i in range(0, len(parts), 2):  # the odd parts are in backticks
-        parts[i] = re.sub(r"([*$<\[\]])", r"\\\1", parts[i])
-    return "".join(parts)
+    pieces = re.split(r"(`[^`]*`)", text)
+    for i in range(0, len(pieces), 2):  # the odd pieces are in backticks
+        pieces[i] = re.sub(r"([*$<\[\]])", r"\\\1", pieces[i])
+    return "".join(pieces)
 
 
 def number(value: float) -> str:

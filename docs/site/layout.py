@@ -11,6 +11,7 @@ FOLDERS = {
     Path("pe_lab/encodings"): "encodings.md",
     Path("pe_lab/positions"): "positions.md",
     Path("pe_lab/tasks"): "tasks.md",
+    Path("pe_lab/contrib/papers/tasks"): "tasks.md",
 }
 
 SETTINGS = Path("pe_lab/runs/settings.py")  # its page is the table of settings

@@ -54,7 +54,7 @@ def _section(name: str, measured: Any) -> str:
     parts = [
         f"## {name}",
         description(cls),
-        f"[Source](source:pe_lab/tasks/{name}.py). Lengths: {tasks.lengths_with_unit(name)}.",
+        f"[Source](source:{tasks.source(name)}). Lengths: {tasks.lengths_with_unit(name)}.",
         class_reference(cls),
     ]
     attributes = [f"`{key}` ({a.label})" for key, a in cls.attributes.items()]

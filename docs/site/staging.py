@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from docs.build import tasks
 from docs.site import layout, member_pages, sources
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
@@ -103,7 +104,7 @@ def subjects() -> dict[Path, str]:
     for name in plugins.names("positions"):
         places[Path(f"pe_lab/positions/{name}.py")] = f"positions.md#{name}"
     for name, family in member_pages.family_of().items():
-        places[Path(f"pe_lab/tasks/{name}.py")] = f"tasks/{family}.md#{name}"
+        places[Path(tasks.source(name))] = f"tasks/{family}.md#{name}"
     return places
 
 

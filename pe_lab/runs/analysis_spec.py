@@ -32,7 +32,7 @@ A config states it in `analysis()`, as plain values:
                     figures=(("rope", 32, 0.41), ("rope", (17, 32), 0.62)),
                 ),
             ),
-            # What a paper claims about them; results/verdicts.py has the rule of verdicts.
+            # What a paper claims about them; contrib/papers has the rule of verdicts.
             reproduction=dict(
                 paper="Doe 2024",
                 is_authors_size=False,

@@ -3,7 +3,8 @@
 import pytest
 
 from docs.build import published, reproductions
-from pe_lab.results import frame, reproduction
+from pe_lab.contrib.papers import reproduction
+from pe_lab.results import frame
 from pe_lab.results.plots import drawing
 from tests.results.fake_study import point, record, write_study
 

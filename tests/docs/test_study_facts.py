@@ -76,4 +76,6 @@ def test_pages_say_what_was_missing():
     assert "is a placebo for `rope` and `t5_bias`" in text_of(
         "results/published/exposure/README.md"
     )
-    assert "braces, because the letter is a symbol of its own" in text_of("pe_lab/tasks/regular.py")
+    assert "braces, because the letter is a symbol of its own" in text_of(
+        "pe_lab/contrib/papers/tasks/regular.py"
+    )

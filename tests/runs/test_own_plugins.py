@@ -162,7 +162,9 @@ def test_a_users_own_arguments_need_no_types():
     ("family", "name", "other", "private"),
     [
         ("encodings", "rope", "alibi", "_rope_scaling"),
-        ("tasks", "subtraction", "parity", "_arithmetic"),
+        ("tasks", "addition", "parity", "_arithmetic"),
+        ("tasks", "binary_addition", "subtraction", "_binary"),  # of a part, and of the core
+        ("tasks", "regular", "subtraction", "_languages"),
     ],
 )
 def test_a_digest_covers_the_private_files_that_a_plugin_imports(
@@ -172,7 +174,7 @@ def test_a_digest_covers_the_private_files_that_a_plugin_imports(
     shutil.copytree(Path(plugins.__file__).parents[1], package)
     monkeypatch.setattr(parts, "_ROOT", package)
     before = [plugin_sources.source_digest(family, plugin) for plugin in (name, other)]
-    with open(package / family / f"{private}.py", "a", encoding="utf-8") as file:
+    with open(parts.file(family, private), "a", encoding="utf-8") as file:
         file.write("# changed\n")
     after = [plugin_sources.source_digest(family, plugin) for plugin in (name, other)]
     assert after[0] != before[0]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pe_lab import parts
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
 
@@ -14,7 +15,9 @@ FAMILIES = ("encodings", "positions", "tasks", "training.lengths")
 
 def files_of(family):
     others = ("attributes", "base", "batch", "chance_levels", "layouts", "ops", "requirements")
-    files = (Path(plugins.__file__).parents[1] / family.replace(".", "/")).glob("[!_]*.py")
+    root = Path(plugins.__file__).parents[2]
+    folders = [root / package.replace(".", "/") for package in parts.packages(family)]
+    files = [file for folder in folders for file in folder.glob("[!_]*.py")]
     return sorted(file.stem for file in files if file.stem not in others)
 
 
@@ -43,7 +46,7 @@ def drop_in(tmp_path, monkeypatch):
 )
 def test_every_file_is_found_under_its_class(family, name):
     found = plugins.find(family, name)
-    assert found.__module__ == f"pe_lab.{family}.{name}"
+    assert found.__module__ == parts.module(family, name)
     assert found.__name__.lower() == name.replace("_", "")
 
 

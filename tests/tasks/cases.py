@@ -16,11 +16,12 @@ from tests import members
 from tests.tasks.drawing import BATCH, oracle_of, sample
 
 NAMES = members.names("tasks")
+ROOT = Path(__file__).parents[2]
 SPAN = 8  # lengths that the laws use, from a task's shortest
 
 
 def file_of(name):
-    return Path(__file__).with_name(f"test_{name}.py")
+    return ROOT / f"{members.test_module('tasks', name).replace('.', '/')}.py"
 
 
 own_tests = functools.partial(members.own_tests, "tasks")

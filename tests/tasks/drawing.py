@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.tasks.base import numerals
+from tests import members
 
 BATCH = 48  # one size of batches, so that the laws of a task share one compiled program
 
@@ -63,7 +64,7 @@ def first_drawn(one, length, count, bound=9):
 def oracle_of(one):
     """The slow, independent computation of a task's target, from the task's own test file."""
     name = type(one).__module__.rpartition(".")[2]
-    return importlib.import_module(f"tests.tasks.test_{name}").oracle
+    return importlib.import_module(members.test_module("tasks", name)).oracle
 
 
 def symbols(vocabulary, text):

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from pe_lab.runs import plugins
 from pe_lab.tasks.base import Example
+from tests.tasks.cases import file_of
 from tests.tasks.drawing import BATCH, sample
 
 
@@ -263,7 +263,7 @@ def test_every_task_with_attributes_has_oracles():
     assert ORACLES.keys() == {arguments["name"] for arguments in ARGUMENTS}
     assert with_attributes == ORACLES.keys() | set(OWN)
     for name in OWN:
-        assert "task.attributes" in Path(__file__).with_name(f"test_{name}.py").read_text()
+        assert "task.attributes" in file_of(name).read_text()
 
 
 @pytest.mark.parametrize(

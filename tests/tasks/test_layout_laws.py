@@ -12,6 +12,7 @@ import pytest
 from pe_lab.runs import plugins
 from pe_lab.tasks.copy import Copy
 from pe_lab.tasks.layouts import LAYOUTS
+from tests import members
 from tests.tasks.laid_out import BEGIN, BLANK, PAD, SEPARATOR, example, whole
 
 SEVERAL = 4  # lengths, from a task's shortest
@@ -24,7 +25,7 @@ QUICK = {
 
 
 def arguments_of(name):
-    own = importlib.import_module(f"tests.tasks.test_{name}")
+    own = importlib.import_module(members.test_module("tasks", name))
     return getattr(own, "ARGUMENTS", {}) | getattr(own, "VARIANTS", [{}])[0]
 
 

@@ -7,11 +7,11 @@ import jax
 import numpy as np
 import pytest
 
+from pe_lab.contrib.papers.tasks.bitwise_or import BitwiseOr
+from pe_lab.contrib.papers.tasks.multiplication import Multiplication
+from pe_lab.contrib.papers.tasks.subtraction import Subtraction
 from pe_lab.runs import plugins
 from pe_lab.tasks.addition import Addition
-from pe_lab.tasks.bitwise_or import BitwiseOr
-from pe_lab.tasks.multiplication import Multiplication
-from pe_lab.tasks.subtraction import Subtraction
 from tests.tasks.cases import every, exact, lengths_of, parts, rows, task
 from tests.tasks.drawing import sample
 

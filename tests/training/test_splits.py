@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.contrib.papers.tasks.count import Count
+from pe_lab.contrib.papers.tasks.regular import Regular
+from pe_lab.contrib.papers.tasks.repeat import Repeat
 from pe_lab.tasks.copy import Copy
-from pe_lab.tasks.count import Count
 from pe_lab.tasks.parity import Parity
-from pe_lab.tasks.regular import Regular
-from pe_lab.tasks.repeat import Repeat
 from pe_lab.tasks.reverse import Reverse
 from pe_lab.training import evaluation_data, splits, step
 from pe_lab.training.build import build_setup

@@ -1,0 +1,1 @@
+"""Tasks, training lengths and claims that only the protocols of papers use."""

@@ -1,0 +1,36 @@
+"""Written by `python -m docs.build`."""
+
+from pe_lab.contrib.papers.tasks.binary_addition import BinaryAddition as BinaryAddition
+from pe_lab.contrib.papers.tasks.binary_multiplication import BinaryMultiplication as BinaryMultiplication
+from pe_lab.contrib.papers.tasks.bitwise_or import BitwiseOr as BitwiseOr
+from pe_lab.contrib.papers.tasks.bucket_sort import BucketSort as BucketSort
+from pe_lab.contrib.papers.tasks.compute_sqrt import ComputeSqrt as ComputeSqrt
+from pe_lab.contrib.papers.tasks.count import Count as Count
+from pe_lab.contrib.papers.tasks.cycle_navigation import CycleNavigation as CycleNavigation
+from pe_lab.contrib.papers.tasks.duplicate import Duplicate as Duplicate
+from pe_lab.contrib.papers.tasks.dyck import Dyck as Dyck
+from pe_lab.contrib.papers.tasks.even_pairs import EvenPairs as EvenPairs
+from pe_lab.contrib.papers.tasks.keyed_sort import KeyedSort as KeyedSort
+from pe_lab.contrib.papers.tasks.lego import Lego as Lego
+from pe_lab.contrib.papers.tasks.majority import Majority as Majority
+from pe_lab.contrib.papers.tasks.minesweeper import Minesweeper as Minesweeper
+from pe_lab.contrib.papers.tasks.missing_duplicate import MissingDuplicate as MissingDuplicate
+from pe_lab.contrib.papers.tasks.mixture import Mixture as Mixture
+from pe_lab.contrib.papers.tasks.modular_arithmetic import ModularArithmetic as ModularArithmetic
+from pe_lab.contrib.papers.tasks.modular_arithmetic_brackets import ModularArithmeticBrackets as ModularArithmeticBrackets
+from pe_lab.contrib.papers.tasks.modular_sum import ModularSum as ModularSum
+from pe_lab.contrib.papers.tasks.multiplication import Multiplication as Multiplication
+from pe_lab.contrib.papers.tasks.ngram import Ngram as Ngram
+from pe_lab.contrib.papers.tasks.odds_first import OddsFirst as OddsFirst
+from pe_lab.contrib.papers.tasks.phone_book import PhoneBook as PhoneBook
+from pe_lab.contrib.papers.tasks.polynomial import Polynomial as Polynomial
+from pe_lab.contrib.papers.tasks.regular import Regular as Regular
+from pe_lab.contrib.papers.tasks.repeat import Repeat as Repeat
+from pe_lab.contrib.papers.tasks.replace import Replace as Replace
+from pe_lab.contrib.papers.tasks.reverse_twice import ReverseTwice as ReverseTwice
+from pe_lab.contrib.papers.tasks.rotate import Rotate as Rotate
+from pe_lab.contrib.papers.tasks.scan import Scan as Scan
+from pe_lab.contrib.papers.tasks.selective_copy import SelectiveCopy as SelectiveCopy
+from pe_lab.contrib.papers.tasks.solve_equation import SolveEquation as SolveEquation
+from pe_lab.contrib.papers.tasks.stack_manipulation import StackManipulation as StackManipulation
+from pe_lab.contrib.papers.tasks.subtraction import Subtraction as Subtraction

@@ -1,0 +1,1 @@
+"""Distributions of training lengths of papers, one file each."""

@@ -1,0 +1,292 @@
+"""Verdicts on the claims of a paper: the rule by hand, and outcomes of records."""
+
+import importlib
+
+import pytest
+
+from pe_lab.contrib.papers import reproduction, verdicts
+from pe_lab.results import read_analysis_spec
+from pe_lab.results.statistics import Interval
+from pe_lab.runs import check_analysis_spec
+from pe_lab.runs.errors import UserError
+from tests.results import studies
+from tests.results.contrasts import study
+from tests.results.fake_study import point, record
+
+ABOVE, AROUND, BELOW = Interval(0.2, 0.4, "t"), Interval(-0.1, 0.4, "t"), Interval(-0.4, -0.2, "t")
+
+
+@pytest.mark.parametrize(
+    ("difference", "interval", "is_solved", "is_authors_size", "theirs", "expected"),
+    [
+        (0.3, ABOVE, True, True, 0.35, "holds at the authors' size"),
+        (0.3, ABOVE, True, True, 0.41, "undecided"),  # the size of the difference is another one
+        (0.3, ABOVE, True, True, None, "undecided"),  # no figure was read
+        (0.3, ABOVE, True, False, 0.35, "holds, scaled"),
+        (0.3, ABOVE, True, False, None, "holds, scaled"),
+        (-0.3, BELOW, True, False, 0.35, "does not hold"),
+        (-0.3, BELOW, True, True, -0.35, "does not hold"),
+        (0.15, AROUND, True, False, 0.35, "undecided"),
+        (0.3, ABOVE, False, False, 0.35, "undecided"),
+        (-0.3, BELOW, False, False, 0.35, "undecided"),
+        (0.3, None, True, False, 0.35, "undecided"),
+        (0.3, ABOVE, False, True, 0.49, "undecided"),  # the interval reaches up to 0.4
+        (0.3, ABOVE, False, True, 0.51, "not reached at the authors' size"),
+        (0.3, ABOVE, False, False, 0.9, "undecided"),  # another size
+    ],
+)
+def test_the_rule_by_hand(difference, interval, is_solved, is_authors_size, theirs, expected):
+    found = verdicts.verdict(
+        difference, interval, is_solved=is_solved, is_authors_size=is_authors_size, theirs=theirs
+    )
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_solved", "expected"),
+    [
+        (0.85, 0.99, True, "holds at the authors' size"),
+        (0.75, 0.95, True, "undecided"),
+        (0.30, 0.79, True, "does not hold"),
+        (0.85, 0.95, False, "undecided"),
+        (0.0, 0.0, False, "not reached at the authors' size"),
+    ],
+)
+def test_the_rule_of_a_figure_by_hand(low, high, is_solved, expected):
+    interval = Interval(low, high, "t")
+    assert verdicts.verdict_on_figure(interval, 0.9, is_solved=is_solved) == expected
+
+
+def claim(a="rope", b="alibi", **more):
+    return {"text": f"{a} extends further than {b}.", "a": a, "b": b, **more}
+
+
+ROPE, ALIBI = [0.90, 0.91, 0.92, 0.91, 0.90], [0.50, 0.52, 0.51, 0.50, 0.49]
+
+
+def outcomes(folder, *claims, rope=ROPE, alibi=ALIBI, is_authors_size=False):
+    values = {"paper": "Doe 2024", "claims": [*claims], "is_authors_size": is_authors_size}
+    of_study = study(folder, {"rope": rope, "alibi": alibi}, reproduction=values)
+    return reproduction.outcomes(of_study)
+
+
+def test_an_outcome_has_our_means_and_the_verdict(tmp_path):
+    holds, does_not = outcomes(tmp_path, claim(figures=(0.8, 0.3)), claim("alibi", "rope"))
+    assert (holds.a, holds.b, holds.solved) == ("rope", "alibi", (5, 5))
+    assert holds.pairs == tuple(zip(ROPE, ALIBI, strict=True))
+    assert holds.means == pytest.approx((0.908, 0.504))
+    assert holds.difference == pytest.approx(0.404)
+    assert (holds.claim.figures, holds.verdict) == ((0.8, 0.3), "holds, scaled")
+    assert does_not.verdict == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("figures", "verdict", "reason"),
+    [
+        ((0.8, 0.3), "holds at the authors' size", ""),
+        ((0.9, 0.1), "undecided", "our numbers do not decide"),
+    ],
+)
+def test_at_the_authors_size_the_difference_counts_too(tmp_path, figures, verdict, reason):
+    (outcome,) = outcomes(tmp_path, claim(figures=figures), is_authors_size=True)
+    assert (outcome.verdict, outcome.reason) == (verdict, reason)
+
+
+def test_a_claim_beyond_training_needs_five_solved_seeds_of_both(tmp_path):
+    """Within the training lengths the claim may be about solving itself."""
+    unsolved = ([0.5] * 6, {"validation": {4: 0.3}})
+    beyond, within = outcomes(tmp_path, claim(), claim(at=1), rope=[0.9] * 6, alibi=unsolved)
+    assert (beyond.verdict, beyond.solved) == ("undecided", (6, 0))
+    assert "did not solve" in beyond.reason
+    assert len(within.pairs) == 6
+
+
+def test_a_claim_about_one_variant_is_a_figure(tmp_path):
+    figure = claim(b="", figures=(0.95,))
+    (outcome,) = outcomes(tmp_path, figure, is_authors_size=True)
+    assert outcome.verdict == "holds at the authors' size"
+    assert (outcome.difference, outcome.means) == (None, pytest.approx((0.908,)))
+    assert outcome.interval.low < 0.908 < outcome.interval.high
+    unsolved = (ROPE, {"validation": {4: 0.3}})
+    (outcome,) = outcomes(tmp_path / "b", figure, rope=unsolved, is_authors_size=True)
+    assert outcome.reason == "fewer than 5 seeds solved the training lengths"
+
+
+def test_eight_trained_seeds_decide_with_five_solved_ones_of_both(tmp_path):
+    entries = []
+    for name, level in (("rope", 0.9), ("alibi", 0.5)):
+        for seed in range(8):
+            solved = 1.0 if seed < 5 else 0.3
+            run = record(f"{name}{seed}", seed, test={8: level}, validation={4: solved})
+            entries.append((point(name, seed), run))
+    analysis = {"reproduction": {"paper": "Doe 2024", "claims": [claim()]}}
+    (outcome,) = reproduction.outcomes(studies.study(tmp_path, *entries, **analysis))
+    assert (outcome.solved, outcome.verdict) == ((5, 5), "holds, scaled")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "solved", "mean", "verdict"),
+    [(3, (3, 4), 0.9, "holds at the authors' size"), (5, (4, 6), 0.9, "undecided")],
+)
+def test_a_figure_can_be_a_mean_over_the_first_solved_seeds(
+    tmp_path, wanted, solved, mean, verdict
+):
+    """Seed 1 does not solve the training lengths, and neither does seed 5."""
+    entries = []
+    for seed in range(6):
+        is_solved = seed not in (1, 5)
+        values = {8: 0.9 if is_solved else 0.0}
+        run = record(f"a{seed}", seed, test=values, validation={4: float(is_solved)})
+        entries.append((point("rope", seed), run))
+    claims = [claim(b="", figures=(0.92,), first_solved=wanted)]
+    values = {"paper": "Doe 2024", "claims": claims, "is_authors_size": True}
+    (outcome,) = reproduction.outcomes(studies.study(tmp_path, *entries, reproduction=values))
+    assert (outcome.solved, outcome.means) == (solved, pytest.approx((mean,)))
+    assert outcome.is_solved == (wanted == 3)
+
+
+def at_two_lengths(folder, *, contrasts=(), claims=()):
+    """RoPE is better at twice the length, and ALiBi at four times."""
+    entries = []
+    for name, (near, far) in {"rope": (0.9, 0.2), "alibi": (0.5, 0.6)}.items():
+        for seed in range(5):
+            run = record(f"{name}{seed}", seed, test={8: near, 16: far}, validation={4: 1.0})
+            entries.append((point(name, seed), run))
+    values = {"paper": "Doe 2024", "claims": [*claims]}
+    analysis = {"reproduction": values, "contrasts": [*contrasts]}
+    return reproduction.outcomes(studies.study(folder, *entries, **analysis))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"claims": [claim(at=2), claim(at=4)]},
+        {"claims": [claim(at=[2, 4])]},
+        {"claims": [claim(at=2)], "contrasts": [{"a": "alibi", "b": "rope", "at": 4}]},
+    ],
+)
+def test_a_sign_that_another_declared_length_reverses_depends_on_the_length(tmp_path, more):
+    first, *_ = at_two_lengths(tmp_path, **more)
+    assert (first.verdict, str(first.metric.point)) == (
+        "depends on the length",
+        "at 2× the training length",
+    )
+    assert first.reason == "the other way at 4× the training length"
+
+
+def test_a_length_that_is_not_declared_changes_no_verdict(tmp_path):
+    assert [each.verdict for each in at_two_lengths(tmp_path, claims=[claim(at=2)])] == [
+        "holds, scaled"
+    ]
+
+
+def test_a_length_at_which_every_run_is_at_chance_decides_nothing(tmp_path):
+    entries = []
+    for name, level in (("rope", 0.04), ("alibi", 0.0)):
+        for seed in range(5):
+            numbers = {"test": {8: level + seed / 1000}, "chance_levels": {8: 0.01}}
+            run = record(f"{name}{seed}", seed, validation={4: 1.0}, **numbers)
+            entries.append((point(name, seed), run))
+    analysis = {"reproduction": {"paper": "Doe 2024", "claims": [claim()]}}
+    (outcome,) = reproduction.outcomes(studies.study(tmp_path, *entries, **analysis))
+    assert (outcome.verdict, outcome.interval) == ("undecided", None)
+    assert outcome.reason == "no run is above chance at this length"
+
+
+def of_pairs(folder, values, unsolved=(), **more):
+    """Outcomes of the claim that rope is better than alibi, on average over tasks.
+
+    Args:
+      values: token accuracy at twice the length by task and encoding, one for each seed.
+      unsolved: pairs of task and encoding.
+    """
+    entries = []
+    for (task, name), of_name in values.items():
+        solved = 0.3 if (task, name) in unsolved else 1.0
+        for seed, value in enumerate(of_name):
+            numbers = {"tokens": {8: value}, "validation": {4: solved}, "task": task}
+            run = record(f"{task}{name}{seed}", seed, **numbers)
+            entries.append((point(name, seed, task=task), run))
+    claims = [claim(metric="token_accuracy", is_mean=True, **more)]
+    analysis = {"reproduction": {"paper": "Doe 2024", "claims": claims}}
+    (outcome,) = reproduction.outcomes(studies.study(folder, *entries, **analysis))
+    return outcome
+
+
+VALUES = {
+    ("copy", "rope"): [0.9, 0.8, 0.9, 0.8, 0.9],
+    ("copy", "alibi"): [0.5, 0.5, 0.5, 0.5, 0.5],
+    ("sort", "rope"): [0.3, 0.3, 0.3, 0.3, 0.3],
+    ("sort", "alibi"): [0.4, 0.4, 0.4, 0.4, 0.4],
+}
+
+
+def test_a_claim_about_a_mean_averages_over_the_pairs_of_each_seed(tmp_path):
+    outcome = of_pairs(tmp_path, VALUES)
+    assert (outcome.verdict, outcome.solved) == ("holds, scaled", (2, 2))
+    assert outcome.means == pytest.approx((0.58, 0.45))
+    assert outcome.difference == pytest.approx(0.13)
+    assert outcome.pairs[1] == pytest.approx((0.55, 0.45))
+
+
+def test_a_mean_leaves_out_the_tasks_that_five_seeds_do_not_solve(tmp_path):
+    outcome = of_pairs(tmp_path, VALUES, unsolved=[("copy", "alibi")])
+    assert (outcome.verdict, outcome.solved) == ("does not hold", (1, 2))
+    assert outcome.difference == pytest.approx(-0.1)
+    unsolved = [("copy", "alibi"), ("sort", "rope")]
+    outcome = of_pairs(tmp_path / "b", VALUES, unsolved=unsolved)
+    assert (outcome.solved, outcome.means) == ((0, 2), (None, None))
+    assert outcome.reason == "no pair is comparable with 5 solved seeds of both"
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ({"paper": "Doe 2024", "claims": [claim(metric="exact")]}, "Did you mean 'exact_match'"),
+        (
+            {"paper": "Doe 2024", "claims": [claim(b="", figures=(1.0,), is_mean=True)]},
+            "but b is missing",
+        ),
+        ({"claims": [claim()]}, "claims need a paper"),
+        ({"paper": "Doe 2024", "claims": [claim(at=[])]}, "is about one length"),
+        (
+            {"paper": "Doe 2024", "claims": [claim(at=[2, 4], figures=(0.9, 0.1))]},
+            "is about one length",
+        ),
+        ({"paper": "Doe 2024", "claims": [claim(first_solved=5)]}, "about one variant"),
+        ({"paper": "Doe 2024", "claims": [{"a": "rope", "b": "alibi"}]}, "a claim has a text"),
+        ({"paper": "Doe 2024", "claims": [claim(b="rope")]}, "names two variants"),
+        ({"paper": "Doe 2024", "claims": [claim(figures=(0.9,))]}, "figures are the numbers"),
+        ({"paper": "Doe 2024", "claims": [claim(b="")]}, "figures are the numbers"),
+        ({"paper": "Doe 2024", "claim": []}, "Did you mean 'claims'"),
+        ({"paper": "Doe 2024", "is_authors_size": 1}, "must be True or False, got 1"),
+    ],
+)
+def test_bad_claims_are_refused_with_one_sentence(values, error):
+    with pytest.raises(UserError, match=error):
+        read_analysis_spec.from_dict({"reproduction": values})
+
+
+@pytest.mark.parametrize(
+    ("name", "forms"),
+    [
+        ("huang8", ({}, {"scaled": True}, {"longer": True})),
+        ("huang25", ({}, {"scaled": True}, {"literature": True})),
+        ("kazemnejad10", ({}, {"scaled": True})),
+        ("coupling7", ({}, {"scaled": True})),
+        ("abacus4", ({}, {"scaled": True})),
+        ("jelassi3", ({}, {"scaled": True}, {"longer": True})),
+        ("lm_extrapolation", ({}, {"scaled": True})),
+        ("ruoss15", ({}, {"scaled": True})),
+    ],
+)
+def test_claims_of_the_papers_name_variants_of_their_sweep(name, forms):
+    module = importlib.import_module(f"configs.papers.{name}")
+    for form in forms:
+        spec = read_analysis_spec.from_dict(module.analysis(**form))
+        labels = [
+            {path: choice.label for path, choice in point.items() if path != "seed"}
+            for point in module.sweep(**form)
+        ]
+        check_analysis_spec.check(spec, labels)
+        assert spec.reproduction.claims
