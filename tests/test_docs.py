@@ -41,6 +41,7 @@ def test_there_is_one_for_every_way_of_reuse():
         "Two axes",
         "The rotary embedding of a published model",
         "An encoding of your own",
+        "A learned parameter",
     ]
 
 

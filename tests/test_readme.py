@@ -67,10 +67,12 @@ def examples():
     }
 
 
-def test_the_pages_have_an_encoding_and_a_task_with_their_tests_and_a_metric():
+def test_the_pages_have_two_encodings_and_a_task_with_their_tests_and_a_metric():
     assert list(examples()) == [
         "pe_lab/encodings/window.py",
         "tests/encodings/test_window.py",
+        "pe_lab/encodings/learned_distance.py",
+        "tests/encodings/test_learned_distance.py",
         "pe_lab/tasks/first.py",
         "tests/tasks/test_first.py",
         "pe_lab/metrics/first_token.py",

@@ -6,8 +6,9 @@ Configs name them as "tests.encodings.broken:Class".
 import dataclasses
 
 import jax.numpy as jnp
+from flax import nnx
 
-from pe_lab.encodings.base import AttentionEncoding, InputEncoding
+from pe_lab.encodings.base import AttentionEncoding, InputEncoding, relative
 from pe_lab.encodings.learned import Learned
 from pe_lab.encodings.ops import rotate
 from pe_lab.encodings.requirements import Requirements
@@ -145,6 +146,19 @@ class ReadsPlaces(AttentionEncoding):
     def bias(self, Q, K):
         distance = (Q.positions[:, :, None] - K.positions[:, None]).astype(jnp.float32)
         return jnp.sin(K.positions.astype(jnp.float32))[:, None, None] + 0.1 * distance[:, None]
+
+
+class LogarithmOfTheFuture(AttentionEncoding):
+    """A learned slope times the logarithm of a distance, which is negative for later tokens."""
+
+    requirements = Requirements(relative=True, only_bias=True, bidirectional=False)
+
+    def __init__(self, *, num_heads: int):
+        self.slope = nnx.Param(jnp.ones((num_heads,)))
+
+    def bias(self, Q, K):
+        distance = -relative(Q, K).astype(jnp.float32)[:, None]
+        return -self.slope[...][None, :, None, None] * jnp.log1p(distance)
 
 
 class RaisesInItsBias(AttentionEncoding):

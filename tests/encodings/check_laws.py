@@ -1,6 +1,6 @@
 """The laws on one encoding, for example your own, with a reason for each law that does not hold.
 
-`pe-lab laws encoding` starts this module in a process with the settings of tests:
+`pe-lab laws encodings` starts this module in a process with the settings of tests:
 
     python -m tests.encodings.check_laws '{"spec": {"name": "my_package.mine:Mine"}, ...}'
 
@@ -56,6 +56,13 @@ class Cause:
     consequences: tuple[str, ...] = ()
 
 
+_GRADIENTS = "gradients_are_finite_and_reach_every_parameter"
+_NOT_FINITE = (
+    "Likely cause: keys that the mask hides, such as later tokens. The formula is also computed at "
+    "their distances, and if it is not finite there, the gradient is 0 times infinity. Look for "
+    "log, sqrt, a power or a division of a distance that can be 0 or negative, and use jnp.where "
+    "inside it: jnp.log(jnp.where(distance > 0, distance, 1))."
+)
 _PACKED = "packed_segments_equal_separate_ones"
 _CACHED = ("prefill_equals_the_full_forward", "decoding_equals_the_full_forward")
 _SHIFTED = "shift_is_ignored_if_relative"
@@ -170,7 +177,7 @@ def _chosen(architecture: str, only: str | None, quick: bool) -> list[str]:
 def _stopped(only: str | None) -> str:
     if only:
         return "1 law failed"
-    return "1 law failed; the laws after it were not checked (--keep_going checks all)"
+    return "1 law failed; the laws after it were not checked (--keep-going checks all)"
 
 
 def _total(num_held: int, num_broken: int) -> str:
@@ -194,6 +201,8 @@ def _reasons(checks: Checks, law: str, first: Checks, verbose: bool) -> list[str
         lines.append(f"It can be a consequence: {cause.law} does not hold either.")
     if cause is not None and law in (cause.law, *cause.consequences):
         lines.append(f"Likely cause: the encoding {cause.sentence}")
+    if law == _GRADIENTS and "is not finite" in str(error):
+        lines.append(_NOT_FINITE)
     lines = [part for line in lines for part in textwrap.wrap(line, _COLUMNS)]
     if verbose:
         if isinstance(error, DifferenceError):

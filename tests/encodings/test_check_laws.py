@@ -61,6 +61,14 @@ def test_an_encoding_that_a_shift_does_not_change_and_that_is_not_relative_names
     assert "Likely cause" not in text
 
 
+def test_a_gradient_that_is_not_finite_names_masked_tokens_and_the_usual_cause():
+    text = report("LogarithmOfTheFuture", "gradients_are_finite_and_reach_every_parameter")
+    assert "the gradient of " in text
+    assert "slope" in text
+    assert "Likely cause: keys that the mask hides, such as later tokens." in text
+    assert "jnp.log(jnp.where(distance > 0, distance, 1))." in text
+
+
 def test_an_exception_is_one_line_and_no_law_hides_it():
     text = report("RaisesInItsBias", "shape_is_kept_and_finite")
     assert "It raises AttributeError: 'Tokens' object has no attribute 'position'" in text
@@ -104,5 +112,5 @@ def test_every_law_says_in_a_sentence_what_it_demands(law):
 
 
 def test_the_command_finds_the_names_of_all_laws_without_importing_them():
-    assert sorted(law_names("encoding")) == sorted(laws.LAWS)
-    assert "test_traits_say_what_positions_are" in law_names("scheme")
+    assert sorted(law_names("encodings")) == sorted(laws.LAWS)
+    assert "test_traits_say_what_positions_are" in law_names("positions")
