@@ -105,7 +105,7 @@ def _check(place: Path, study: Study, options: Options) -> None:
         raise UserError(
             f"{len(dirty)} run{'s' * (len(dirty) > 1)} in {place}, such as {dirty[0]}, used code "
             "that was not committed, or whose commit is unknown: sweep again from a clean "
-            "checkout, or give --allow_dirty."
+            "checkout, or give --allow-dirty."
         )
     if study.missing:
         raise UserError(

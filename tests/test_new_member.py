@@ -15,10 +15,10 @@ from pe_lab.runs.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 MEMBERS = {
-    "encoding": "my_encoding",
-    "scheme": "my_scheme",
-    "task": "my_task",
-    "metric": "my_metric",
+    "encodings": "my_encoding",
+    "positions": "my_scheme",
+    "tasks": "my_task",
+    "metrics": "my_metric",
 }
 QUICK = "not full and not peers and not cluster and not latex and not gpu and not wheel"
 # What reads all members: the laws, names of modules, and pages.
@@ -124,7 +124,7 @@ def test_stale_pages_are_named_and_one_command_writes_its_rows(tree):
 @pytest.mark.parametrize("kind", new.KINDS)
 def test_every_kind_of_encoding_obeys_every_law(tmp_path, kind):
     root = copied_tree(tmp_path)
-    new.write(root, "encoding", "my_encoding", kind)
+    new.write(root, "encodings", "my_encoding", kind)
     failures = outcomes(root, "tests/encodings", "-k", "my_encoding")
     assert len(failures) > 20
     assert {test: failure for test, failure in failures.items() if failure} == {}
@@ -133,7 +133,7 @@ def test_every_kind_of_encoding_obeys_every_law(tmp_path, kind):
 @pytest.mark.slow
 def test_the_written_files_are_formatted_and_free_of_lint(tmp_path):
     root = copied_tree(tmp_path)
-    for family in new.FOLDERS:
+    for family in new.TEMPLATE_OF:
         for kind in new.KINDS:
             new.write(root, family, f"my_{kind}", kind)
     for command in (("check",), ("format", "--check")):
@@ -144,10 +144,10 @@ def test_the_written_files_are_formatted_and_free_of_lint(tmp_path):
 @pytest.mark.parametrize(
     ("family", "name", "sentence"),
     [
-        ("encoding", "rope", "pe_lab/encodings/rope.py exists; take another name."),
-        ("encoding", "laws", "tests/encodings/test_laws.py exists; take another name."),
-        ("scheme", "2x", "'2x' cannot name a Python module; take a name such as my_scheme."),
-        ("task", "class", "'class' cannot name a Python module; take a name such as my_task."),
+        ("encodings", "rope", "pe_lab/encodings/rope.py exists; take another name."),
+        ("encodings", "laws", "tests/encodings/test_laws.py exists; take another name."),
+        ("positions", "2x", "'2x' cannot name a Python module; take a name such as my_scheme."),
+        ("tasks", "class", "'class' cannot name a Python module; take a name such as my_task."),
     ],
 )
 def test_a_name_that_is_taken_or_is_no_name_is_rejected(family, name, sentence):
@@ -159,11 +159,20 @@ def test_a_name_that_is_taken_or_is_no_name_is_rejected(family, name, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["encodin", "my_rope"], "pe-lab new: FAMILY has no 'encodin'. Did you mean 'encoding'?"),
-        (["encoding"], "pe-lab new needs NAME: the name of its file, such as my_rope."),
+        (["encodin", "my_rope"], "pe-lab new: FAMILY has no 'encodin'. Did you mean 'encodings'?"),
+        (["encodings"], "pe-lab new needs NAME: the name of its file, such as my_rope."),
     ],
 )
 def test_wrong_arguments_are_refused_in_one_sentence(arguments, sentence):
     with pytest.raises(UserError) as raised:
         cli.run(["new", *arguments])
     assert str(raised.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("word", ["encoding", "encodings"])
+def test_singular_and_plural_name_one_kind(word, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("pe_lab", "tests"):
+        (tmp_path / folder / "encodings").mkdir(parents=True)
+    assert cli.run(["new", word, "mine"]) == 0
+    assert capsys.readouterr().out.startswith("wrote pe_lab/encodings/mine.py\n")

@@ -91,7 +91,7 @@ def arguments(command: str, folder: Path) -> list[str]:
         return ["-c", _READ, str(folder)]
     if command == "plan":
         results = f"--results={folder / 'planned'}"
-        return ["-m", "pe_lab", "sweep", str(folder / "planned.py"), "--dry_run", results]
+        return ["-m", "pe_lab", "sweep", str(folder / "planned.py"), "--dry-run", results]
     return ["-m", "pe_lab", command, str(folder)]
 
 

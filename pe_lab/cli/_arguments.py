@@ -21,8 +21,15 @@ from pe_lab.runs.paths import user_path
 
 _FLAG = re.compile(r"--[^=.]+(?=$|=)")  # without its value; not --config.train.max_length
 _OVERRIDE = re.compile(r"--?(config\.[^=]*)(=?)(.*)", re.DOTALL)
-_ALLOW_PLUGINS = "packages with encodings, schemes or tasks that records may name"
+_PLUGINS = "packages with encodings, schemes or tasks that records may name"
 Convert = Callable[[str], Any]
+# Other words for the kinds of `pe-lab list`.
+_KINDS = {
+    "scheme": "positions",
+    "schemes": "positions",
+    "position": "positions",
+    "study": "studies",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +73,11 @@ def flag(
 def overrides() -> Any:
     """Return the field of the config's overrides, (path, value), of --config.path=value."""
     return dataclasses.field(default=(), metadata={"overrides": True})
+
+
+def allow_plugins() -> Any:
+    """Return the field of a command that may import the classes that records name."""
+    return dataclasses.field(default=(), metadata={"plugins": True})
 
 
 def _field(declared: _Argument, default: Any = dataclasses.MISSING) -> Any:
@@ -139,9 +151,10 @@ class Parser:
                 self._add(field, field.metadata["argument"])
             if field.default is dataclasses.MISSING:
                 self.required.add(field.name)
-        self.parser.add_argument(
-            "--allow-plugins", type=separated, default=(), metavar="A,B", help=_ALLOW_PLUGINS
-        )
+            if "plugins" in field.metadata:
+                self.parser.add_argument(
+                    "--allow-plugins", type=separated, default=(), metavar="A,B", help=_PLUGINS
+                )
         usage = self.parser.format_usage().removeprefix("usage: ")
         for name in self.required:  # they are checked here, not by argparse
             usage = usage.replace(f"[{name.upper()}]", name.upper())
@@ -161,13 +174,14 @@ class Parser:
         namespace, unused = self.parser.parse_known_intermixed_args(rest)
         if unused:
             raise self._unknown(unused[0])
+        named = getattr(namespace, "allow_plugins", ())
+        # Before the conversions: the config of a study may allow more.
+        allowed_plugins.allow_only({*named, *allowed_plugins.packages_in(" ".join(arguments))})
         for name, declared in self.declared.items():
             text = getattr(namespace, name)
             if text is None and name not in self.required:
                 continue  # the default of the field
             values[name] = self._converted(name, declared, text)
-        named = allowed_plugins.packages_in(" ".join(arguments))
-        allowed_plugins.allow_only({*namespace.allow_plugins, *named})
         return self.options(**values)
 
     def _add(self, field: dataclasses.Field[Any], declared: _Argument) -> None:
@@ -197,6 +211,9 @@ class Parser:
     def _one(self, name: str, declared: _Argument, value: Any) -> Any:
         shown = name.upper() if name in self.required else f"--{name.replace('_', '-')}"
         if declared.choices is not None and value not in declared.choices:
+            plural = _KINDS.get(value, f"{value}s")
+            if plural in declared.choices:
+                return plural
             raise unknown(f"{self.prog}: {shown}", value, declared.choices)
         if declared.convert is None or isinstance(value, bool):
             return value

@@ -80,6 +80,14 @@ def read(config: str, overrides: Sequence[str] = ()) -> StudyConfig:
     return StudyConfig(study, plain, points, paths, analysis)
 
 
+def study_folder(study: str) -> Path:
+    """Return the folder of a study. The classes that its config file names may be imported."""
+    if _studies.split(study)[0].endswith(".py"):
+        with contextlib.suppress(UserError):  # records say what was trained, and not the file
+            read(study)
+    return _studies.folder(study)
+
+
 def _override(config: ConfigDict, overrides: Sequence[str]) -> None:
     """Set the values of the command line.
 

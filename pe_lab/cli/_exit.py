@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from pe_lab.runs import streams
+from pe_lab.runs import streams, terminal
 from pe_lab.runs.errors import (
     Interrupted,
     UserError,
@@ -97,7 +97,7 @@ def _status(body: Callable[[], int]) -> int:
         sys.stdout.flush()  # here, and not at the exit: the reader may be gone
         return status
     except UserError as e:
-        print(f"error: {shortened(str(e))}", file=sys.stderr)
+        terminal.show(f"error: {shortened(str(e))}", is_error=True)
         return 2
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -106,7 +106,7 @@ def _status(body: Callable[[], int]) -> int:
         if e.errno not in (*_DISK, *_NO_PLACE):
             raise
         kept = "; what is finished is kept, and the same command goes on"
-        print(f"error: {one_line(e)}{kept if e.errno in _DISK else ''}", file=sys.stderr)
+        terminal.show(f"error: {one_line(e)}{kept if e.errno in _DISK else ''}", is_error=True)
         return 1
     except Exception as e:
         if (reason := _device_error()) is not None:
@@ -114,9 +114,9 @@ def _status(body: Callable[[], int]) -> int:
             return 1
         if not _is_out_of_memory(e):
             raise
-        print(
+        terminal.show(
             f"error: This needs more memory than this machine has ({one_line(e)}).",
-            file=sys.stderr,
+            is_error=True,
         )
         return 1
 
@@ -124,10 +124,9 @@ def _status(body: Callable[[], int]) -> int:
 def _stop() -> NoReturn:
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # this process ends already
-    print(
+    terminal.show(
         "stopped; what is finished is kept, and the same command goes on from the last checkpoints",
-        file=sys.stderr,
-        flush=True,
+        is_error=True,
     )
     with contextlib.suppress(OSError):  # the reader may be gone
         sys.stdout.flush()

@@ -11,7 +11,7 @@ from pe_lab.cli import _training
 from pe_lab.results import read_analysis_spec
 from pe_lab.results import suite as table_of_suite
 from pe_lab.results.suite import SuiteProtocol
-from pe_lab.runs import files, grid, names, records
+from pe_lab.runs import files, grid, names, records, terminal
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
 from pe_lab.studies import _suite as suite
@@ -50,6 +50,7 @@ def run(
         failed |= failures or {}
     if not mode.only_prints:
         _show(form, folder)
+        _training.show_later_notes(mode)
         if bundle:
             _write_bundle(rows, folder, bundle)
     return _training.report(failed)
@@ -58,7 +59,7 @@ def run(
 def _write_bundle(rows: Mapping[str, Encodings], folder: Path, file: Path) -> None:
     (label,) = rows
     bundles.write(folder / folder_name(label), label, file)
-    print(f"bundle   {file}")
+    terminal.show(f"bundle   {file}")
 
 
 def folder_name(label: str) -> str:
@@ -119,7 +120,7 @@ def _measure_cost(label: str, encodings: Encodings, file: Path) -> None:
         cost = step_time.over_nope(values, encodings, _COST_STEPS)
         records.write_json(file, [{**cost, "label": label}])
     except UserError as e:
-        print(f"note: the time of a step was not measured: {e}")
+        terminal.show(f"note: the time of a step was not measured: {e}")
 
 
 def _show(form: Form, folder: Path) -> None:
@@ -136,7 +137,7 @@ def _show(form: Form, folder: Path) -> None:
     markdown, latex = folder / "all_rows.md", folder / "all_rows.tex"
     files.write_text(markdown, f"{page.markdown}\n")
     files.write_text(latex, page.latex)
-    print(f"\n{page.markdown}\n\ntables   {markdown}, {latex}")
+    terminal.show(f"\n{page.markdown}\n\ntables   {markdown}, {latex}")
 
 
 def protocol(form: Form) -> SuiteProtocol:

@@ -1,10 +1,14 @@
 """What the commands that train have in common."""
 
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pe_lab.cli import tables
 from pe_lab.cli._config_files import StudyConfig
+from pe_lab.runs import terminal
+
+if TYPE_CHECKING:
+    from pe_lab.sweeps.stages import Mode
 
 WORKERS = "run groups at a time; default: one per GPU, or one per core; on Slurm no limit"
 DRY_RUN = "print the runs, run groups and estimated time, and train nothing"
@@ -29,11 +33,18 @@ def train(
     if failed is None:
         return 0
     tables.show(folder)
+    show_later_notes(mode)
     return report(failed)
+
+
+def show_later_notes(mode: "Mode") -> None:
+    """Print the first note on the design that follows the tables."""
+    for note in mode.later[:1]:
+        terminal.show(f"\n{note}")
 
 
 def report(failed: dict[str, str]) -> int:
     """Print the failed runs and return the exit status."""
     for run_id, error in failed.items():
-        print(f"failed: {run_id}: {error}", file=sys.stderr)
+        terminal.show(f"failed: {run_id}: {error}", is_error=True)
     return 1 if failed else 0

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pe_lab
-from pe_lab.runs import entry_points, plugins
+from pe_lab.runs import entry_points, plugins, terminal
 from pe_lab.runs.errors import described
 
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy", "pandas", "scipy")
@@ -35,9 +35,9 @@ class Options:
 
 def run(options: Options) -> int:
     del options
-    print(f"pe_lab {pe_lab.__version__} in {Path(pe_lab.__file__).parent}")
-    print(f"Python {platform.python_version()}, {os.cpu_count()} CPU cores")
-    print(", ".join(f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES))
+    terminal.show(f"pe_lab {pe_lab.__version__} in {Path(pe_lab.__file__).parent}")
+    terminal.show(f"Python {platform.python_version()}, {os.cpu_count()} CPU cores")
+    terminal.show(", ".join(f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES))
     _print_extras()
     _print_members()
     return _check_jax()
@@ -45,14 +45,14 @@ def run(options: Options) -> int:
 
 def _print_extras() -> None:
     """Print the optional packages, and how to install those that are missing."""
-    print("optional packages:")
+    terminal.show("optional packages:")
     for extra, (modules, use) in _EXTRAS.items():
         missing = [name for name in modules if find_spec(name) is None]
         state = f"without {', '.join(missing)}" if missing else "installed"
         if len(missing) == len(modules):
             state = "not installed"
         command = f": pip install 'pe_lab[{extra}]'" if missing else ""
-        print(f"  {extra:7}  {state}, for {use}{command}")
+        terminal.show(f"  {extra:7}  {state}, for {use}{command}")
 
 
 def _print_members() -> None:
@@ -61,7 +61,7 @@ def _print_members() -> None:
         own = plugins.names(family)
         for name, path in entry_points.installed(family).items():
             hidden = f" is hidden by pe_lab's own {name}" if name in own else ""
-            print(f"{family}: {name} = {path}{hidden}")
+            terminal.show(f"{family}: {name} = {path}{hidden}")
 
 
 def _check_jax() -> int:
@@ -72,15 +72,15 @@ def _check_jax() -> int:
         from pe_lab.training import devices
 
         if (reason := devices.unusable()) is not None:
-            print(reason)
+            terminal.show(reason)
             return 1
-        print(f"JAX devices: {', '.join(map(str, jax.devices()))}")
+        terminal.show(f"JAX devices: {', '.join(map(str, jax.devices()))}")
         total = float(jax.numpy.arange(4.0).sum())
     except Exception as e:  # whatever is wrong with the installation
-        print(f"JAX cannot compute: {described(e)}")
+        terminal.show(f"JAX cannot compute: {described(e)}")
         return 1
     if total != 6:
-        print(f"JAX computes 0 + 1 + 2 + 3 as {total:g}.")
+        terminal.show(f"JAX computes 0 + 1 + 2 + 3 as {total:g}.")
         return 1
-    print("JAX works.")
+    terminal.show("JAX works.")
     return 0

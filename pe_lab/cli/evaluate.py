@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pe_lab.cli import _studies, tables
-from pe_lab.cli._arguments import argument, flag, whole_number, whole_numbers
-from pe_lab.runs import study_files
+from pe_lab.cli import _config_files, _studies, tables
+from pe_lab.cli._arguments import allow_plugins, argument, flag, whole_number, whole_numbers
+from pe_lab.runs import study_files, terminal
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import parse
 
@@ -32,7 +32,7 @@ from pe_lab.runs.labels import parse
 class Options:
     """Arguments of `pe-lab evaluate`."""
 
-    study: Path = argument(_studies.HELP, _studies.folder)
+    study: Path = argument(_studies.HELP, _config_files.study_folder)
     lengths: Sequence[int] = flag(
         "lengths in the task's unit: 8,16,32", whole_numbers(1), default=()
     )
@@ -53,6 +53,7 @@ class Options:
     allow_changed_code: bool = flag(
         "measure with code that changed after training, and mark the new rows"
     )
+    allow_plugins: Sequence[str] = allow_plugins()
 
 
 def run(options: Options) -> int:
@@ -74,7 +75,7 @@ def run(options: Options) -> int:
     with measure.continued(folder, request) as continued:
         count = measure.add(folder, continued, print)
         none = "nothing to do: every run has all of these rows"
-        print(f"{count} runs have new rows" if count else none)
+        terminal.show(f"{count} runs have new rows" if count else none)
         tables.show(folder)
     return 0
 

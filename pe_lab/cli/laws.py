@@ -1,9 +1,9 @@
 """Checks the laws of its family on one encoding or position scheme, your own for example.
 
-    pe-lab laws encoding 'my_package.log_distance:LogDistance(slope=2.0)'
-    pe-lab laws encoding my_package.mine:Mine --quick
-    pe-lab laws encoding my_package.mine:Mine --law=future_does_not_leak
-    pe-lab laws scheme my_package.schemes:Mine
+    pe-lab laws encodings 'my_package.log_distance:LogDistance(slope=2.0)'
+    pe-lab laws encodings my_package.mine:Mine --quick
+    pe-lab laws encodings my_package.mine:Mine --law=future_does_not_leak
+    pe-lab laws positions my_package.schemes:Mine
 
 It needs a checkout of pe_lab, whose tests have the laws, and the packages that `make test`
 installs. Your own package is in the current folder, installed, or on PYTHONPATH. Most laws use
@@ -29,13 +29,13 @@ from pe_lab.runs import commands, labels, plugins
 from pe_lab.runs.errors import UserError, unknown
 
 ROOT = Path(pe_lab.__file__).parents[1]
-FAMILIES = {"encoding": "encodings", "scheme": "positions"}
+MEMBER_OF = {"encodings": "encoding", "positions": "scheme"}
 LAWS = {
-    "encoding": tuple(
+    "encodings": tuple(
         ROOT / "tests" / "encodings" / f"laws_of_{subject}.py"
         for subject in ("positions", "visible_tokens", "computation")
     ),
-    "scheme": (ROOT / "tests" / "positions" / "test_laws.py",),
+    "positions": (ROOT / "tests" / "positions" / "test_laws.py",),
 }
 _PACKAGES = ("beartype", "pytest")  # what the laws need, and studies do not
 _NO_TESTS = 5  # the exit status of pytest without a test
@@ -45,7 +45,7 @@ _NO_TESTS = 5  # the exit status of pytest without a test
 class Options:
     """Arguments of `pe-lab laws`."""
 
-    family: str = argument("encoding or scheme", choices=tuple(FAMILIES))
+    family: str = argument("encodings or positions", choices=tuple(MEMBER_OF))
     member: str = argument("one member, such as 'my_package.mine:Mine(size=4)'")
     law: str | None = flag("name of one law; default: all laws", default=None)
     quick: bool = flag("of an encoding, check the eight most telling laws only")
@@ -57,7 +57,9 @@ def run(options: Options) -> int:
     family = options.family
     specs = labels.parse_several(options.member)
     if len(specs) != 1:
-        raise UserError(f"pe-lab laws checks one {family} at a time, got {options.member!r}.")
+        raise UserError(
+            f"pe-lab laws checks one {MEMBER_OF[family]} at a time, got {options.member!r}."
+        )
     (spec,) = specs
     if not all(file.exists() for file in LAWS[family]):
         raise UserError(
@@ -65,19 +67,19 @@ def run(options: Options) -> int:
         )
     _check_packages()
     if options.law and options.law not in (names := law_names(family)):
-        raise unknown(f"The list of laws of {FAMILIES[family]}", options.law, names)
+        raise unknown(f"The list of laws of {family}", options.law, names)
     if options.law and options.quick:
         raise UserError("Give --law or --quick, not both.")
-    plugins.resolve(FAMILIES[family], spec)
-    command = _of_encodings(spec, options) if family == "encoding" else _of_schemes(options)
-    member = json.dumps({FAMILIES[family]: spec})
+    plugins.resolve(family, spec)
+    command = _of_encodings(spec, options) if family == "encodings" else _of_schemes(options)
+    member = json.dumps({family: spec})
     # The process runs in the checkout, so it would not find a package of the current folder.
     environment = {**os.environ, **import_path.variables(), "PE_LAB_MEMBER": member}
     del environment["PYTHONSAFEPATH"]  # the tests are in the checkout
     # A process of its own, because tests have settings that JAX reads when it is imported.
     status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     if status == _NO_TESTS:
-        raise UserError(f"{options.law} is not a law of one {family}.")
+        raise UserError(f"{options.law} is not a law of one {MEMBER_OF[family]}.")
     return status
 
 
@@ -97,7 +99,7 @@ def law_names(family: str) -> list[str]:
         for node in ast.parse(file.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef)
     ]
-    if family == "encoding":
+    if family == "encodings":
         return [node.name for node in functions if [a.arg for a in node.args.args] == ["subject"]]
     return [node.name for node in functions if node.name.startswith("test_")]
 
@@ -115,7 +117,7 @@ def _of_encodings(spec: dict[str, Any], options: Options) -> list[str]:
 
 def _of_schemes(options: Options) -> list[str]:
     """The laws of schemes are pytest tests, whose names state the laws."""
-    (file,) = LAWS["scheme"]
+    (file,) = LAWS["positions"]
     tests = str(file)
     if options.law:
         tests += f"::{options.law}"

@@ -1,7 +1,7 @@
 """Lists encodings, positions, tasks, metrics, configs or studies, one a line.
 
     pe-lab list encodings
-    pe-lab list studies      # of the results folder here, and the published ones
+    pe-lab list studies      # of the results folder here; in a checkout, also the published ones
 
 `pe-lab show NAME` describes one of them.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pe_lab.cli import _catalog
 from pe_lab.cli._arguments import argument
-from pe_lab.runs import texts
+from pe_lab.runs import terminal, texts
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,12 @@ class Options:
 def run(options: Options) -> int:
     summaries = _catalog.summaries(options.kind)
     if not summaries:
-        print(f"There are no {options.kind} in this folder.")
+        terminal.show(
+            f"There are no {options.kind} here, in results or results/published. "
+            "`pe-lab list configs` lists what can be trained."
+        )
         return 0
     width = max(map(len, summaries))
     for name, line in summaries.items():
-        print(texts.printable(f"{name:{width}}  {line}").rstrip())
+        terminal.show(texts.printable(f"{name:{width}}  {line}").rstrip())
     return 0

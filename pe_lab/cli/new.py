@@ -1,10 +1,10 @@
 """Writes a small working encoding, position scheme, task or metric, and its test.
 
-    pe-lab new encoding my_bias                  # a bias of the distance
-    pe-lab new encoding my_rope --kind=rotation  # or input, data
-    pe-lab new scheme my_scheme
-    pe-lab new task my_task
-    pe-lab new metric my_metric
+    pe-lab new encodings my_bias                  # a bias of the distance
+    pe-lab new encodings my_rope --kind=rotation  # or input, data
+    pe-lab new positions my_scheme
+    pe-lab new tasks my_task
+    pe-lab new metrics my_metric
 
 Run it in the top folder of a checkout of pe_lab. Both files are complete: the laws pass, and
 nothing else has to be changed. Replace the equation.
@@ -19,12 +19,7 @@ from pe_lab.cli._arguments import argument, flag
 from pe_lab.runs import commands, files
 from pe_lab.runs.errors import UserError
 
-FOLDERS = {
-    "encoding": "encodings",
-    "scheme": "positions",
-    "task": "tasks",
-    "metric": "metrics",
-}
+TEMPLATE_OF = {"encodings": "encoding", "positions": "scheme", "tasks": "task", "metrics": "metric"}
 KINDS = ("bias", "data", "input", "rotation")
 TEMPLATES = Path(__file__).parent / "_templates"
 
@@ -33,7 +28,7 @@ TEMPLATES = Path(__file__).parent / "_templates"
 class Options:
     """Arguments of `pe-lab new`."""
 
-    family: str = argument(f"what to write: {', '.join(FOLDERS)}", choices=tuple(FOLDERS))
+    family: str = argument(f"what to write: {', '.join(TEMPLATE_OF)}", choices=tuple(TEMPLATE_OF))
     name: str = argument("the name of its file, such as my_rope")
     kind: str = flag(
         "of an encoding: a bias of the distance, a bias that reads data (tokens), an embedding at "
@@ -46,8 +41,9 @@ class Options:
 def run(options: Options) -> int:
     for file in write(Path(), options.family, options.name, options.kind):
         print(f"wrote {file}")
-    folder = FOLDERS[options.family]
-    laws = commands.python("-m", "pytest", f"tests/{folder}", "-k", options.name, "-m", "not full")
+    laws = commands.python(
+        "-m", "pytest", f"tests/{options.family}", "-k", options.name, "-m", "not full"
+    )
     print(f"run its laws: {laws}")
     print(f"rebuild the pages: {commands.python('-m', 'docs.build')}")
     return 0
@@ -60,10 +56,11 @@ def write(root: Path, family: str, name: str, kind: str) -> list[Path]:
       UserError: the name is taken or cannot be the name of a module.
     """
     if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-        raise UserError(f"{name!r} cannot name a Python module; take a name such as my_{family}.")
-    folder = FOLDERS[family]
-    member = Path("pe_lab", folder, f"{name}.py")
-    test = Path("tests", folder, f"test_{name}.py")
+        raise UserError(
+            f"{name!r} cannot name a Python module; take a name such as my_{TEMPLATE_OF[family]}."
+        )
+    member = Path("pe_lab", family, f"{name}.py")
+    test = Path("tests", family, f"test_{name}.py")
     if not (root / member).parent.is_dir():
         raise UserError(
             f"There is no folder {member.parent} here: run pe-lab new in the top folder of a "
@@ -72,7 +69,9 @@ def write(root: Path, family: str, name: str, kind: str) -> list[Path]:
     for file in (member, test):
         if (root / file).exists():
             raise UserError(f"{file} exists; take another name.")
-    template = f"encoding_{kind}" if family == "encoding" else family
+    template = TEMPLATE_OF[family]
+    if family == "encodings":
+        template += f"_{kind}"
     values = {"name": name, "Class": _class_name(name), "label": name.replace("_", " ")}
     for file, source in ((member, template), (test, f"test_{template}")):
         text = (TEMPLATES / f"{source}.txt").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ A config whose study has no runs here is shown by its docstring.
 
 import inspect
 import re
+import textwrap
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 from pe_lab import parts
 from pe_lab.cli import _catalog, _docstrings, _studies
 from pe_lab.cli._arguments import argument, flag
+from pe_lab.runs import terminal
 from pe_lab.runs.errors import UserError, unknown
 
 
@@ -37,7 +39,7 @@ def run(options: Options) -> int:
         raise unknown(f"The list of {kind}", options.name, _catalog.summaries(kind))
     if kind == "configs":
         file = _studies.config_file(_studies.split(options.name)[0])
-        print(_docstrings.docstring(file) or f"{file} has no docstring.")
+        terminal.show(_docstrings.docstring(file) or f"{file} has no docstring.")
     elif kind == "studies":
         _show_study(options.name)
     elif kind == "metrics":
@@ -82,25 +84,31 @@ def _is_file(name: str) -> bool:
 def _show_plugin(family: str, name: str) -> None:
     """Print the docstrings of a member and the arguments that a config may give."""
     from pe_lab.choices import parameters
-    from pe_lab.runs import plugins
+    from pe_lab.runs import declarations, encoding, plugins
 
     cls: Any = plugins.find(family, name)
     module = inspect.getmodule(cls)
-    for text in (getattr(module, "__doc__", None), cls.__doc__):
-        if text:
-            print(f"{inspect.cleandoc(text)}\n")
+    if module is not None and module.__doc__:
+        terminal.show(f"{inspect.cleandoc(module.__doc__)}\n")
+    text, described = _docstrings.without_arguments(cls.__doc__ or "")
+    if text:
+        terminal.show(f"{text}\n")
     package = cls.__module__.rpartition(".")[0]  # its classes are names of a package of pe_lab
     package = package if package in parts.packages(family) else cls.__module__
-    print(f"    from {package} import {cls.__name__}\n")
+    terminal.show(f"    from {package} import {cls.__name__}\n")
     arguments = dict(parameters(cls))
-    for context in plugins.CONTEXT[family]:
-        arguments.pop(context, None)
-    if not arguments:
-        print("It has no arguments.")
-        return
-    print("Arguments:")
-    for parameter in arguments.values():
-        print(f"  {parameter}")
+    context = [name for name in plugins.CONTEXT[family] if arguments.pop(name, None)]
+    terminal.show("Arguments:" if arguments else "It has no arguments.")
+    for name, parameter in arguments.items():
+        terminal.show(f"  {parameter}")
+        if name in described:
+            lines = textwrap.wrap(described[name], 90)
+            terminal.show(textwrap.indent("\n".join(lines), " " * 6))
+    if context:
+        terminal.show(f"The model also gives the class: {', '.join(context)}.")
+    if family == "encodings":
+        settings = ", ".join(declarations.declared_settings(encoding.Encoding))
+        terminal.show(f"A config may also say where it acts: {settings} (docs/models.md).")
 
 
 def _show_metric(name: str) -> None:
@@ -108,9 +116,9 @@ def _show_metric(name: str) -> None:
     from pe_lab.metrics import base
 
     metric = base.by_name()[name]
-    print(inspect.getmodule(metric).__doc__)
+    terminal.show(inspect.getmodule(metric).__doc__)
     for field in ("label", "lower_is_better", "by_length", "tested_to", "style"):
-        print(f"  {field} = {getattr(metric, field)!r}")
+        terminal.show(f"  {field} = {getattr(metric, field)!r}")
 
 
 def _show_study(name: str) -> None:
@@ -120,11 +128,11 @@ def _show_study(name: str) -> None:
     folder = _studies.folder(name)
     study = study_files.read(folder)
     if "question" in study.analysis:
-        print(f"{study.analysis['question']}\n")
+        terminal.show(f"{study.analysis['question']}\n")
     statuses = {run_id: record["status"] for run_id, record in records.read_all(folder).items()}
     counts = Counter(statuses.get(run_id, "without a record") for _, run_id in study.entries)
-    print(f"folder    {folder}")
-    print(f"runs      {', '.join(f'{count} {status}' for status, count in counts.items())}")
+    terminal.show(f"folder    {folder}")
+    terminal.show(f"runs      {', '.join(f'{count} {status}' for status, count in counts.items())}")
     for axis in study.entries[0][0]:
         values = dict.fromkeys(labels[axis] for labels, _ in study.entries if axis in labels)
-        print(f"axis      {axis}: {', '.join(values)}")
+        terminal.show(f"axis      {axis}: {', '.join(values)}")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TextIO
 
 from pe_lab.cli import _config_files, _training
-from pe_lab.cli._arguments import argument, file_path, flag, overrides, whole_number
+from pe_lab.cli._arguments import allow_plugins, argument, file_path, flag, overrides, whole_number
 from pe_lab.cli._config_files import StudyConfig
 from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
@@ -40,6 +40,7 @@ class Options:
     workers: int | None = flag(_training.WORKERS, whole_number(1), default=None)
     dry_run: bool = flag(_training.DRY_RUN)
     write_groups: bool = flag(_training.WRITE_GROUPS)
+    allow_plugins: Sequence[str] = allow_plugins()
 
 
 def run(options: Options) -> int:

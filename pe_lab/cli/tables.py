@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag, separated
-from pe_lab.runs import commands, records
+from pe_lab.runs import commands, records, terminal
 
 
 @dataclass(frozen=True)
@@ -45,22 +45,22 @@ def show(
     from pe_lab.sweeps import changed_code
 
     study = frame.read(folder)
-    print(f"\n{_tables.write(study, folder)}\n")
+    terminal.show(f"\n{_tables.write(study, folder)}\n")
     if study.missing:
-        print(
+        terminal.show(
             f"without a record: {study.missing} runs of the study, which are in none of these "
             f"numbers\n"
         )
     if note := changed_code.note(study.cases.to_dict("records")):
-        print(f"{note}\n")
+        terminal.show(f"{note}\n")
     for error in metrics.broken().values():
-        print(f"note: {error} The tables go on without it.\n")
+        terminal.show(f"note: {error} The tables go on without it.\n")
     paths = plots.write(study, folder, formats=formats, relative=relative)
     pictures = ", ".join(map(str, paths)) or "none yet"
     has_archive = (folder / records.ARCHIVE).exists()
     recorded = folder / records.ARCHIVE if has_archive else f"{folder}/records/"
-    print(f"tables   {folder}/table.md, {folder}/table.csv, {folder}/table.tex")
-    print(f"plots    {pictures}")
-    print(f"records  {recorded}")
+    terminal.show(f"tables   {folder}/table.md, {folder}/table.csv, {folder}/table.tex")
+    terminal.show(f"plots    {pictures}")
+    terminal.show(f"records  {recorded}")
     report = commands.pe_lab("report", str(folder))
-    print(f"one page to explore: {report}")
+    terminal.show(f"one page to explore: {report}")

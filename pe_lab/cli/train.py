@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pe_lab.cli import _config_files, _training
-from pe_lab.cli._arguments import argument, file_path, flag, overrides
+from pe_lab.cli._arguments import allow_plugins, argument, file_path, flag, overrides
 from pe_lab.runs import grid, labels
 
 
@@ -26,6 +26,7 @@ class Options:
     encodings: str | None = flag("encodings joined by +, or none", default=None)
     results: Path | None = flag("results folder", file_path, default=None)
     dry_run: bool = flag(_training.DRY_RUN)
+    allow_plugins: Sequence[str] = allow_plugins()
 
 
 def run(options: Options) -> int:

@@ -2,7 +2,7 @@
 
 Importing a module runs its code, and a results folder from elsewhere can name any module on the
 path. So commands import only the plugins of pe_lab, of packages that the user's own config or
-command line names, of those in --allow_plugins, and the entry points of installed packages
+command line names, of those in --allow-plugins, and the entry points of installed packages
 (entry_points.py). In a program, any package may be imported.
 """
 
@@ -56,5 +56,5 @@ def check(name: str) -> None:
         package = name.partition(":")[0].partition(".")[0]
         raise UserError(
             f"{name!r} is not imported: neither this command nor the config names a class of "
-            f"{package}. If you trust this package, give --allow_plugins={package}."
+            f"{package}. If you trust this package, give --allow-plugins={package}."
         )

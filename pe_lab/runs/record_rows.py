@@ -173,5 +173,5 @@ def clash(record: Record, row: RecordRow) -> UserError:
     count = measured_points(record)[point_key(row)]
     return UserError(
         f"The run {record['run_id']} has measured {point} already, on {count} examples: nothing "
-        f"is overwritten. With --only_missing, evaluate passes over such points."
+        f"is overwritten. With --only-missing, evaluate passes over such points."
     )

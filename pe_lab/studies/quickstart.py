@@ -3,8 +3,8 @@
     pe-lab sweep quickstart        # in a checkout: make quickstart
     pe-lab sweep quickstart:smoke  # a small form
 
-13 variants, 39 runs, 4 to 7 minutes on two cores. What comes out:
-results/published/quickstart/README.md.
+13 variants, 39 runs, 4 to 7 minutes on two cores. `pe-lab report quickstart` shows what comes out
+as one page. A checkout has a published form: results/published/quickstart/README.md.
 """
 
 from pe_lab.runs import grid

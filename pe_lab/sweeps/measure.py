@@ -203,7 +203,7 @@ def _check_code(chosen: Iterable[Record], sources: Sources) -> None:
             raise UserError(
                 f"The code of {', '.join(changed_files)} has changed since the run "
                 f"{record['run_id']} was trained or evaluated: restore it, or give "
-                f"--allow_changed_code to mark the new rows."
+                f"--allow-changed-code to mark the new rows."
             )
 
 
@@ -230,7 +230,7 @@ def _measure(folder: Path, job: Job) -> int:
         if not is_ours:
             raise UserError(
                 f"Another process trains or evaluates the run {first['run_id']}: start again "
-                f"with --only_missing when it has ended."
+                f"with --only-missing when it has ended."
             )
         return _measure_group(folder, job, state, group)
 

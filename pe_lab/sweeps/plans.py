@@ -70,17 +70,20 @@ class Plan:
             lines.append(f"  {group.group_id}  {', '.join(variants)}: {members}")
         return "\n".join(lines)
 
-    def estimate(self, workers: int) -> str:
-        """The number of programs and a rough time, with at most one worker for each run group."""
+    def duration(self, workers: int) -> str:
+        """A rough time, with at most one worker for each run group."""
         workers = max(1, min(workers, len(self.groups)))
-        programs = sum(map(_num_programs, self.groups))
         group_plans = [group_plan(group, "", self.setups) for group in self.groups]
         seconds = sum(plan.train_seconds + plan.other_seconds for plan in group_plans) / workers
+        return f"roughly {durations.in_words(seconds)} with {_counted(workers, 'worker')}"
+
+    def estimate(self, workers: int) -> str:
+        """The number of programs, and a rough time with its assumptions."""
+        programs = sum(map(_num_programs, self.groups))
         gigaflops = _FLOPS_PER_SECOND / 1e9
         return (
-            f"{programs} programs to compile; roughly {durations.in_words(seconds)} with "
-            f"{_counted(workers, 'worker')}, at {gigaflops:.0f} GFLOP/s each and "
-            f"{_SECONDS_A_PROGRAM} s a program"
+            f"{programs} programs to compile; {self.duration(workers)}, at {gigaflops:.0f} GFLOP/s "
+            f"each and {_SECONDS_A_PROGRAM} s a program"
         )
 
 

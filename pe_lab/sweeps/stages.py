@@ -1,12 +1,11 @@
 """The training of a study from its config."""
 
 import collections
-import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pe_lab.runs import commands
+from pe_lab.runs import commands, terminal
 from pe_lab.runs.analysis_spec import SEED_AXES
 from pe_lab.runs.grid import Point
 from pe_lab.sweeps import design_checks, memory, plans, study, sweep
@@ -43,11 +42,14 @@ class Mode:
       workers: run groups at a time; None: the launcher's own number.
       dry_run: print the plan, and train nothing.
       write_groups: print the command of each run group for a scheduler, and train nothing.
+      later: receives the note on the design that follows the tables. A reader who waits for the
+        first run has no use for doubts.
     """
 
     workers: int | None = None
     dry_run: bool = False
     write_groups: bool = False
+    later: list[str] = field(default_factory=list)
 
     @property
     def only_prints(self) -> bool:
@@ -55,7 +57,7 @@ class Mode:
 
     def note(self, line: str) -> None:
         """Print a line that is no command; with write_groups, a scheduler reads stdout."""
-        print(line, file=sys.stderr if self.write_groups else sys.stdout)
+        terminal.show(line, is_error=self.write_groups)
 
 
 def train(request: StudyRequest, mode: Mode) -> Failures:
@@ -66,20 +68,23 @@ def train(request: StudyRequest, mode: Mode) -> Failures:
     todo = plans.make(whole, folder)
     # The plan comes first, and doubts about it after it.
     if mode.dry_run:
-        print(todo)
+        terminal.show(todo)
     elif todo.groups and not mode.write_groups:
-        print(todo.summary)
+        question = (request.analysis or {}).get("question")
+        duration = todo.duration(start.at_once(len(todo.groups)))
+        terminal.show("\n".join(str(part) for part in (question, todo.summary, duration) if part))
     for sentence in _notes(whole, todo, mode, _num_seeds(request.points)):
         mode.note(sentence)
     if mode.dry_run:
-        print(todo.estimate(start.at_once(len(todo.groups))))
+        terminal.show(todo.estimate(start.at_once(len(todo.groups))))
         return None
     if mode.write_groups:
         for file in sweep.write_groups(todo):
             print(commands.python("-m", "pe_lab.training.process", str(file), str(folder)))
         return None
     if not todo.groups:
-        print(f"{whole.name}: nothing to do, all {len(whole.runs)} runs are in {folder}.")
+        line = f"{whole.name}: nothing to do, all {len(whole.runs)} runs are in {folder}."
+        terminal.show(line)
     return sweep.run(todo, start)
 
 
@@ -94,10 +99,20 @@ def _notes(whole: ExpandedStudy, todo: plans.Plan, mode: Mode, num_seeds: int) -
         yield f"note: {why}"
     # If nothing is to be trained, only a dry run prints the notes on the design.
     if todo.groups or mode.dry_run:
-        for sentence in design_checks.notes(whole, num_seeds, todo.setups):
-            yield f"note: {sentence}"
+        sentences = design_checks.notes(whole, num_seeds, todo.setups)
+        if mode.only_prints:
+            yield from (f"note: {sentence}" for sentence in sentences)
+        elif sentences:
+            mode.later.append(_first_note(sentences))
     if too_large := memory.note(todo.groups, todo.setups):
         yield f"note: {too_large}"
+
+
+def _first_note(sentences: list[str]) -> str:
+    note = f"note: {sentences[0]}"
+    if len(sentences) == 1:
+        return note
+    return f"{note}. --dry-run prints all {len(sentences)} notes on the design."
 
 
 def _num_seeds(points: Sequence[Point]) -> int:

@@ -114,6 +114,7 @@ class Options:
     out: Path | None = _arguments.flag("a folder", Path, default=None)
     seeds: Sequence[int] = _arguments.flag("some", _arguments.whole_numbers(0), default=(0,))
     select: Sequence[str] = _arguments.flag("some", default=(), repeated=True)
+    allow_plugins: Sequence[str] = _arguments.allow_plugins()
 
 
 def parsed(*arguments):
@@ -167,7 +168,10 @@ def test_every_member_is_listed_with_a_sentence(family, capsys):
 def test_studies_are_those_of_the_folder(capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     cli.run(["list", "studies"])
-    assert capsys.readouterr().out == "There are no studies in this folder.\n"
+    assert capsys.readouterr().out == (
+        "There are no studies here, in results or results/published. "
+        "`pe-lab list configs` lists what can be trained.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,12 +212,21 @@ def test_a_damaged_study_does_not_hide_the_others(capsys, monkeypatch, tmp_path)
     assert "is damaged" in capsys.readouterr().out
 
 
-def test_an_encoding_is_shown_with_its_arguments_and_import(capsys):
+def test_an_encoding_is_shown_with_each_argument_once_and_its_import(capsys):
     assert cli.run(["show", "t5_bias"]) == 0
     text = capsys.readouterr().out
     assert "from pe_lab.encodings import T5Bias" in text
-    assert "  num_buckets: int = 32\n" in text
-    assert "num_heads" not in text.partition("Arguments:")[2].partition("Arguments:")[2]
+    assert text.partition("Arguments:")[2] == (
+        "\n"
+        "  num_buckets: int = 32\n"
+        "      number of buckets, 32 in the paper.\n"
+        "  max_distance: int = 128\n"
+        "      this distance and all larger ones share the last bucket; 128 in the paper.\n"
+        "The model also gives the class: width, num_heads, bidirectional, rngs.\n"
+        "A config may also say where it acts: layers, share, heads, stacks, axis, positions "
+        "(docs/models.md).\n"
+    )
+    assert "Args:" not in text
 
 
 def test_a_class_of_another_package_is_shown_with_its_own_import(capsys, tmp_path, monkeypatch):
@@ -255,8 +268,8 @@ def test_a_name_of_two_kinds_needs_the_kind(monkeypatch):
 @pytest.mark.parametrize(
     ("command", "line"),
     [
-        ("list", "[--allow-plugins A,B] KIND\n"),
-        ("suite", "[--write-groups] [--allow-plugins A,B]\n"),
+        ("list", "KIND\n"),
+        ("suite", "[--write-groups]\n"),
     ],
 )
 def test_the_usage_shows_which_arguments_must_be_given(command, line):

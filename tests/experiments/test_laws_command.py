@@ -72,7 +72,7 @@ def test_the_laws_of_schemes_run_on_a_class_of_another_package(arguments, status
 )
 def test_one_law_of_an_encoding(encoding, status, lines):
     law = lines[0].split()[1]
-    command = [sys.executable, "-m", "pe_lab", "laws", "encoding", encoding, f"--law={law}"]
+    command = [sys.executable, "-m", "pe_lab", "laws", "encodings", encoding, f"--law={law}"]
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (process.returncode, process.stderr) == (status, "")
     for line in lines:
@@ -82,7 +82,7 @@ def test_one_law_of_an_encoding(encoding, status, lines):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "pe-lab laws needs FAMILY: encoding or scheme."),
+        ([], "pe-lab laws needs FAMILY: encodings or positions."),
         (["encoding"], "pe-lab laws needs MEMBER: one member, such as "),
         (["task", "copy"], "pe-lab laws: FAMILY has no 'task'"),
         (["encoding", "ropee"], "Did you mean 'rope'?"),

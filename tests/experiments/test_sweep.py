@@ -25,7 +25,9 @@ def test_a_small_sweep_trains_its_runs_and_prints_its_table(tmp_path):
     first, second, third = done.stdout.splitlines()[:3]
     assert first == "small: 2 points, 2 runs, 0 of them done"
     assert second == "to train: 2 runs in 1 run group"
-    assert third.startswith("note: no run can extrapolate: ")  # doubts follow the plan
+    assert third.startswith("roughly ")
+    assert "\nnote: no run can extrapolate: " in done.stdout.partition("records  ")[2]
+    assert done.stdout.count("note: ") == 1  # --dry-run prints all
     table = next(block for block in done.stdout.split("\n\n") if block.startswith("| variant"))
     assert table in (folder / "table.md").read_text()
     assert "2 of 2 runs" in done.stdout

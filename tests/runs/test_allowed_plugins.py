@@ -1,9 +1,12 @@
 """Classes of other packages are imported only where the user names or allows their package."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
+from pe_lab import cli
+from pe_lab.cli import _config_files
 from pe_lab.runs import (
     allowed_plugins,
     plugin_sources,
@@ -29,7 +32,7 @@ class Mine(ALiBi):
 """
 SENTENCE = (
     "'foreign.mine:Mine' is not imported: neither this command nor the config names a class of "
-    "foreign. If you trust this package, give --allow_plugins=foreign."
+    "foreign. If you trust this package, give --allow-plugins=foreign."
 )
 
 
@@ -144,3 +147,32 @@ def test_no_command_imports_what_a_foreign_results_folder_names(
     if command == "evaluate":
         call(command, *arguments, "--allow_plugins=foreign", path=[package.parent])
         assert is_imported(package)
+
+
+CONFIG = """
+from pe_lab.runs import grid
+from pe_lab.studies import base
+
+get_config = base.get_config
+
+
+def sweep():
+    return grid.product({"model.encodings": [(dict(name="headrope:Head"),)]})
+"""
+
+
+def test_classes_that_only_the_sweep_of_a_config_names_are_allowed_for_its_study(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setenv("PE_LAB_ALLOWED_PLUGINS", "pe_lab")
+    file = tmp_path / "mine.py"
+    file.write_text(CONFIG, encoding="utf-8")
+    assert not allowed_plugins.is_allowed("headrope:Head")
+    assert _config_files.study_folder(str(file)) == Path("results/mine")
+    assert allowed_plugins.is_allowed("headrope:Head")
+    assert not allowed_plugins.is_allowed("foreign:Head")
+
+
+def test_a_command_without_the_flag_refuses_it():
+    with pytest.raises(UserError, match=r"^pe-lab list has no '--allow-plugins'"):
+        cli.run(["list", "tasks", "--allow-plugins=mine"])

@@ -68,7 +68,7 @@ def test_an_installed_name_is_resolved_to_its_class(install):
 
 def test_an_installed_class_may_be_imported_by_a_command(install, monkeypatch):
     monkeypatch.setenv("PE_LAB_ALLOWED_PLUGINS", "pe_lab")
-    with pytest.raises(UserError, match="--allow_plugins=tilted_codes"):
+    with pytest.raises(UserError, match="--allow-plugins=tilted_codes"):
         plugins.find("encodings", "tilted_codes:Tilt")
     install("tilted", encodings="tilt = tilted_codes:Tilt")
     assert plugins.find("encodings", "tilted_codes:Tilt") is plugins.find("encodings", "tilt")

@@ -134,5 +134,5 @@ def test_what_has_been_measured_is_never_overwritten(rows, words):
     assert after["rows"] == [*before["rows"], *new_rows]
     assert str(record_rows.clash(before, measured_row)) == (
         f"The run 0123456789abcdef has {words}: nothing is overwritten. "
-        f"With --only_missing, evaluate passes over such points."
+        f"With --only-missing, evaluate passes over such points."
     )

@@ -85,7 +85,7 @@ def test_evaluate_refuses_changed_code_and_changes_nothing(work):
     (record,) = records.read_all(work / "results").values()
     assert refused("evaluate", *arguments, path=[work]) == (
         f"The code of encodings/{NAME} has changed since the run {record['run_id']} was "
-        "trained or evaluated: restore it, or give --allow_changed_code to mark the new rows."
+        "trained or evaluated: restore it, or give --allow-changed-code to mark the new rows."
     )
     assert {path: path.read_bytes() for path in before} == before
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pe_lab.cli import status as command
 from pe_lab.runs import locks, records
 from pe_lab.runs.errors import UserError
 from pe_lab.sweeps import status, sweep
@@ -119,7 +120,7 @@ def test_the_command_says_it_and_tries_failed_runs_again(folder):
     lines = done.stdout.splitlines()
     assert lines[0] == "x: 4 runs: 2 done, 0 running, 1 failed, 1 left"
     assert lines[2].split() == ["failed", GROUP.runs[2].run_id, "rope", "2:", "no", "room"]
-    assert lines[-1] == "no process is training it: about 10 seconds for one worker"
+    assert lines[-1] == "no process is training it: about 10 seconds with 1 worker"
     done = call("status", folder, "--retry_failed", "--workers=1")
     assert (done.returncode, done.stderr) == (0, "")
     assert [
@@ -169,3 +170,32 @@ def test_a_damaged_record_does_not_stop_a_retry_and_its_run_trains_with_its_grou
     assert launcher.run_ids == [run.run_id for run in GROUP.runs]
     assert records.read(damaged)["status"] == "failed"  # what this launcher leaves
     assert damaged.with_name(f"{damaged.name}.damaged-1").read_text() == "{"
+
+
+def runs(**counts):
+    return tuple(
+        status.RunStatus(f"{state}{i}", "rope", state)
+        for state, count in counts.items()
+        for i in range(count)
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "line"),
+    [
+        (status.Status("x", runs(done=3), 0, 0.0, None), "finished"),
+        (
+            status.Status("x", runs(done=3, failed=1), 0, 0.0, None),
+            "finished, except for the failed runs; --retry-failed trains them again",
+        ),
+        (
+            status.Status("x", runs(done=3, left=5), 0, 600.0, None),
+            "no process is training it: about 5.0 minutes with 2 workers",
+        ),
+        (status.Status("x", runs(left=5), 0, None, None), "no process is training it"),
+        (status.Status("x", runs(running=1), 1, 60.0, None), "1 group is being trained, about 60"),
+    ],
+)
+def test_the_last_line_says_whether_a_study_is_finished_and_the_time_of_its_workers(found, line):
+    *_, last = command.lines(found, 2)
+    assert last.startswith(line)

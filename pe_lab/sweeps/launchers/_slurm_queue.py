@@ -49,7 +49,7 @@ def check_accounting() -> None:
     if _output("sacct", "-n", "-X") is None:
         raise UserError(
             "This Slurm keeps no accounts (sacct fails), and the slurm launcher could not tell "
-            "how a task ended: use --write_groups."
+            "how a task ended: use --write-groups."
         )
 
 

@@ -154,7 +154,10 @@ def scaled(**parameters):
     ("config", "message"),
     [
         (LLAMA | {"model_type": "qwen4"}, r"families of models has no 'qwen4'. Did you mean 'qwen"),
-        (LLAMA | {"rope_ratio": 2}, "What is known of configs has no 'rope_ratio'"),
+        (
+            LLAMA | {"rope_ratio": 2},
+            "The list of keys that are known has no 'rope_ratio'",
+        ),
         (LLAMA | {"use_logn_attn": True}, "has no 'use_logn_attn'"),
         (LLAMA | {"alibi": True}, "has no 'alibi'"),
         (scaled(rope_type="su3"), r"types of rotary embedding \(rope_type\) has no 'su3'"),

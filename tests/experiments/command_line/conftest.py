@@ -8,7 +8,7 @@ import pytest
 
 from pe_lab import cli
 from pe_lab.cli import _config_files
-from pe_lab.cli._arguments import argument, flag, overrides, whole_number
+from pe_lab.cli._arguments import allow_plugins, argument, flag, overrides, whole_number
 from tests.experiments.command_line.configs import STUDY
 
 
@@ -32,6 +32,7 @@ class Options:
     overrides: Sequence[str] = overrides()
     workers: int | None = flag("processes", whole_number(1), default=None)
     dry_run: bool = flag("train nothing")
+    allow_plugins: Sequence[str] = allow_plugins()
 
 
 @pytest.fixture

@@ -188,7 +188,7 @@ def test_a_record_of_another_version_is_no_damage_and_refused(tmp_path):
             "tables",
             ["x", "--format=x"],
             "pe-lab tables has no '--format'. Did you mean '--formats'? "
-            "It has: --allow-plugins, --formats, --help, --relative.",
+            "It has: --formats, --help, --relative.",
         ),
         (
             "publish",

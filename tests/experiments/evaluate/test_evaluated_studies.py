@@ -74,7 +74,7 @@ def test_what_is_there_is_refused_or_passed_over(call, folder):
     assert err.startswith("error: The run ")
     assert err.endswith(
         " has measured test length 2 at offset 0 already, on 16 examples: nothing is overwritten. "
-        "With --only_missing, evaluate passes over such points.\n"
+        "With --only-missing, evaluate passes over such points.\n"
     )
     status, out, err = call(str(folder), "--lengths=2,5", "--only_missing")
     assert (status, err) == (0, "")

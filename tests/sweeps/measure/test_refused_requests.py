@@ -34,7 +34,7 @@ def test_what_one_run_has_measured_is_refused_before_any_is_measured(folder, nar
     assert encoding["name"] == narrow["model"]["encodings"]
     said = (
         f"The run {run_id} has measured test length 4 at offset 0 already, on 16 examples: "
-        f"nothing is overwritten. With --only_missing, evaluate passes over such points."
+        f"nothing is overwritten. With --only-missing, evaluate passes over such points."
     )
     assert str(refused.value) == said
     assert files(folder) == before

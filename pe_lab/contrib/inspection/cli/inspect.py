@@ -17,8 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pe_lab.cli import _studies
-from pe_lab.cli._arguments import arguments, file_path, flag, whole_number, whole_numbers
+from pe_lab.cli import _config_files
+from pe_lab.cli._arguments import (
+    allow_plugins,
+    arguments,
+    file_path,
+    flag,
+    whole_number,
+    whole_numbers,
+)
+from pe_lab.runs import terminal
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import parse_several
 
@@ -42,6 +50,7 @@ class Options:
         default=(),
     )
     out: Path | None = flag("output folder", file_path, default=None)
+    allow_plugins: Sequence[str] = allow_plugins()
 
 
 def run(options: Options) -> int:
@@ -62,7 +71,7 @@ def run(options: Options) -> int:
             raise UserError(f"--{name.replace('_', '-')} is for encodings. A run takes --lengths.")
     if len(options.names) > 1:
         raise UserError(f"--run needs one study, got {' '.join(options.names)}.")
-    study = _studies.folder(options.names[0])
+    study = _config_files.study_folder(options.names[0])
     if options.other_run is not None:
         _compare_runs(study, options.run, options.other_run, options)
         return 0
@@ -91,8 +100,8 @@ def _inspect_encodings(options: Options) -> None:
         encodings.append(encoding)
     folder = options.out or Path("results/inspect")
     card = scorecard_report.write(encodings, folder)
-    print(f"\n{card}\n\nscorecard  {folder}/scorecard.md, {folder}/scorecard.csv")
-    print(f"pictures   {folder}/*.png, *.pdf")
+    terminal.show(f"\n{card}\n\nscorecard  {folder}/scorecard.md, {folder}/scorecard.csv")
+    terminal.show(f"pictures   {folder}/*.png, *.pdf")
 
 
 def _inspect_run(study: Path, run_id: str, options: Options) -> None:
@@ -103,9 +112,9 @@ def _inspect_run(study: Path, run_id: str, options: Options) -> None:
     run = study / run_id
     folder = options.out or study / "inspect" / run_id
     knock_outs = run_report.write(run, tuple(options.lengths) or None, folder)
-    print(f"\nexact match (token accuracy) with an encoding off:\n\n{knock_outs}\n")
-    print(f"run        {folder}/trained.md, {folder}/trained.json")
-    print(f"pictures   {folder}/*.png, *.pdf")
+    terminal.show(f"\nexact match (token accuracy) with an encoding off:\n\n{knock_outs}\n")
+    terminal.show(f"run        {folder}/trained.md, {folder}/trained.json")
+    terminal.show(f"pictures   {folder}/*.png, *.pdf")
 
 
 def _compare_runs(study: Path, run_id: str, other_id: str, options: Options) -> None:
@@ -118,7 +127,7 @@ def _compare_runs(study: Path, run_id: str, other_id: str, options: Options) -> 
     one, other = (LoadedModel(run, lengths) for run in runs)
     for length in lengths:
         table = attention_divergence.table(attention_divergence.compare(one, other, length))
-        print(f"\nJensen-Shannon divergence in bits at length {length}:\n\n{table}")
+        terminal.show(f"\nJensen-Shannon divergence in bits at length {length}:\n\n{table}")
 
 
 def _specs(options: Options) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag
+from pe_lab.runs import terminal
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def run(options: Options) -> int:
     against = frame.read(options.against) if options.against else None
     study = frame.read(options.study)
     note = changed_code.note(study.cases.to_dict("records"))
-    print(report_file.write(study, options.study, against, note))
+    terminal.show(report_file.write(study, options.study, against, note))
     if note:
-        print(note)
+        terminal.show(note)
     return 0
