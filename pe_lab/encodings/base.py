@@ -39,8 +39,8 @@ class Tokens:
         and keys are different streams.
       lengths: [B], number of valid tokens of each example, so far while decoding; None if unknown.
       features: result of the encoding's `features` for these tokens, leaves [B, L, ...].
-      preceding: [B|1, L], number of tokens before each one in its example, a sink token not among
-        them; None: the slot is this number.
+      preceding: [B|1, L], number of tokens before each one in its example; None: the slot is this
+        number.
       arange: static; the positions are consecutive, one row for the whole batch, and queries and
         keys start at the same position.
     """

@@ -73,14 +73,13 @@ class CacheViews:
         return [LayerCache(keys, self.write, self.counts) for keys in cache.keys]
 
 
-def view_cache(cache: Cache, mask: Bool[Array, "b l"], *, sink: bool) -> CacheViews:
+def view_cache(cache: Cache, mask: Bool[Array, "b l"]) -> CacheViews:
     """Views of the next tokens and of all slots.
 
     Padded tokens have the slot and position of their example's last token, and are not written.
 
     Args:
       mask: True at the next tokens.
-      sink: slot 0 is a sink token.
     """
     num_slots = cache.num_slots
     counts = mask.sum(axis=1)
@@ -101,7 +100,6 @@ def view_cache(cache: Cache, mask: Bool[Array, "b l"], *, sink: bool) -> CacheVi
         slots=query_slots,
         lengths=filled,
         arange=arange,
-        sink=sink,
     )
     all_slots = jnp.arange(num_slots)[None]
     is_filled = all_slots < filled[:, None]
@@ -111,7 +109,6 @@ def view_cache(cache: Cache, mask: Bool[Array, "b l"], *, sink: bool) -> CacheVi
         slots=all_slots,
         lengths=filled,
         arange=arange,
-        sink=sink,
     )
     return CacheViews(queries, keys, write, counts)
 
@@ -132,7 +129,7 @@ def empty_keys(stack: Stack, cache: Cache) -> tuple[Keys, ...]:
     num_slots = cache.num_slots
     width = stack.embedding.features
     no_tokens = jnp.zeros((batch, 0), bool)
-    keys = view_cache(cache, no_tokens, sink=stack.sink is not None).keys
+    keys = view_cache(cache, no_tokens).keys
 
     def layer_keys() -> list[tuple]:
         inputs = jnp.zeros((batch, num_slots, width), stack.dtype)

@@ -18,9 +18,9 @@ https://arxiv.org/abs/2503.02130, for the shift, as in zhixuan-lin/forgetting-tr
 246d5e3, modeling_forgetting_transformer.py, and in model-architectures/GRAPE at f5b539f,
 model/kv_shift_torch.py. It acts on the projections, before norms and site B.
 
-Differs in three points. Norms of queries and keys act on each head here and on all heads together
-in PhysicsLM4. A sink token is no neighbor of the first token. Both codes for the shift leave the
-only token of a string unchanged; here it is multiplied by 1 - a, like any other first token.
+Differs in two points. Norms of queries and keys act on each head here and on all heads together in
+PhysicsLM4. Both codes for the shift leave the only token of a string unchanged; here it is
+multiplied by 1 - a, like any other first token.
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,6 @@ teacher forcing. The cache changes the cost and nothing else.
 
 import dataclasses
 import functools
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from pe_lab.encodings.ops import as_positions
 from pe_lab.model.cache import Cache, Memory, empty_keys, view_cache
-from pe_lab.model.streams import Positions, Stream, View, with_sink
+from pe_lab.model.streams import Positions, Stream, View
 from pe_lab.model.terms import StackTerms
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs.errors import UserError
@@ -41,18 +40,11 @@ def start(
     if stack is None:
         raise UserError("An encoder fills all its blanks in one pass: there is nothing to decode.")
     positions = tuple(map(as_positions, positions))
-    if stack.sink is not None:
-        positions = tuple(with_sink(p) for p in positions)
     memory = None if source is None else _memory(model, positions, source)
     filled = jnp.zeros(batch, jnp.int32)
     cache = Cache(positions, filled, keys=(), memory=memory)
     keys = empty_keys(stack, cache)
-    cache = dataclasses.replace(cache, keys=keys)
-    if stack.sink is None:
-        return cache
-    is_token = jnp.ones((batch, 1), bool)
-    _, cache = _extend(model, cache, is_token, lambda terms: stack.sink_inputs(batch))
-    return cache
+    return dataclasses.replace(cache, keys=keys)
 
 
 def _memory(model: Transformer, positions: tuple[Positions, ...], source: Stream) -> Memory:
@@ -61,7 +53,7 @@ def _memory(model: Transformer, positions: tuple[Positions, ...], source: Stream
     assert stack is not None
     assert encoder is not None
     terms = encoder.position_terms(source)
-    x = encoder.inputs(source.tokens, terms.embeddings)
+    x = encoder.embed(source.tokens, terms.embeddings)
     x, _ = encoder(x, terms)
     # Keys do not depend on queries, so queries at every slot, none of them valid, will do.
     batch = len(source.tokens)
@@ -95,19 +87,7 @@ def extend(
     """
     stack = model.decoder
     assert stack is not None
-    return _extend(model, cache, mask, lambda terms: stack.embed(tokens, terms.embeddings))
-
-
-def _extend(
-    model: Transformer,
-    cache: Cache,
-    mask: Bool[Array, "b l"],
-    inputs: Callable[[StackTerms], Float[Array, "b l d"]],
-) -> tuple[Float[Array, "b l v"], Cache]:
-    """Logits after the next inputs, and the cache with their keys."""
-    stack = model.decoder
-    assert stack is not None
-    views = view_cache(cache, mask, sink=stack.sink is not None)
+    views = view_cache(cache, mask)
     queries, keys = views.queries, views.keys
     memory_keys = None if cache.memory is None else cache.memory.keys
     memory_view = None if cache.memory is None else cache.memory.view
@@ -116,7 +96,7 @@ def _extend(
     cross = stack.cross_attention_terms(queries, memory_view)
     terms = StackTerms(embeddings, attention, cross, queries)
 
-    x = inputs(terms)
+    x = stack.embed(tokens, embeddings)
     x, layer_keys = stack(x, terms, memory_keys, views.layers(cache))
     cache = dataclasses.replace(cache, filled=keys.lengths, keys=layer_keys)
     return model.logits(x), cache

@@ -63,10 +63,6 @@ class Stack(nnx.Module):
         blocks = [Block(model, cross, kernels=kernels, rngs=rngs) for _ in range(model.num_layers)]
         self.blocks = nnx.List(blocks)
         self.norm = make_norm(model, rngs) if model.norm_position != "post" else None
-        sink = None
-        if model.sink_token:
-            sink = nnx.Param(jax.random.normal(rngs.params(), (model.width,), jnp.float32))
-        self.sink = sink
         # Drawn last, so that models without injection keep their parameters.
         self.loop_inputs = LoopInputs(model, kernels=kernels, rngs=rngs)
 
@@ -103,7 +99,7 @@ class Stack(nnx.Module):
 
     def view(self, stream: Stream) -> View:
         """The stream as the layers see it."""
-        return view_of(stream, sink=self.sink is not None)
+        return view_of(stream)
 
     def position_terms(
         self,
@@ -124,7 +120,7 @@ class Stack(nnx.Module):
         return StackTerms(embeddings, attention, cross, view)
 
     def position_embeddings(self, positions: tuple[Positions, ...]) -> Embeddings:
-        """Embeddings of each input encoding, [B|1, L, C]; the sink token has none."""
+        """Embeddings of each input encoding, [B|1, L, C]."""
         embeddings = []
         for encoding, site in zip(self.input_encodings, self.input_sites, strict=True):
             rows = positions[site.scheme][0]  # at the input all layers have one row
@@ -137,9 +133,7 @@ class Stack(nnx.Module):
         self, queries: View, keys: View, biases: Biases | None = None
     ) -> tuple[AttentionTerms, ...]:
         """Terms of each layer's self-attention."""
-        mask = visible(
-            queries, keys, causal=self.causal, window=self.window, sink=self.sink is not None
-        )
+        mask = visible(queries, keys, causal=self.causal, window=self.window)
         # In decoding, queries are some of the keys' tokens.
         causal = self.causal and queries is keys
         return self._terms(self.layer_sites, queries, keys, mask, biases, causal=causal)
@@ -150,7 +144,7 @@ class Stack(nnx.Module):
         """Terms of each layer's cross-attention; empty without an encoder."""
         if memory is None:
             return ()
-        mask = visible(queries, memory, causal=False, sink=self.sink is not None)
+        mask = visible(queries, memory, causal=False)
         queries = queries.without_slots()
         memory = memory.without_slots()
         return self._terms(self.cross_sites, queries, memory, mask, biases)
@@ -223,20 +217,6 @@ class Stack(nnx.Module):
         for encoding, embedding in zip(self.input_encodings, embeddings, strict=True):
             x = encoding.combine_with(x, embedding)
         return x
-
-    def inputs(self, tokens: Int[Array, "b l"], embeddings: Embeddings) -> Float[Array, "b n d"]:
-        """The inputs of the first layer; the sink token is first if there is one."""
-        x = self.embed(tokens, embeddings)
-        if self.sink is None:
-            return x
-        sink = self.sink_inputs(len(x))
-        return jnp.concatenate([sink, x], axis=1)
-
-    def sink_inputs(self, batch: int) -> Float[Array, "b 1 d"]:
-        """The sink token's embedding for every example, without an embedding of a position."""
-        assert self.sink is not None
-        sink = self.sink[...]
-        return jnp.broadcast_to(sink, (batch, 1, len(sink)))
 
     def __call__(
         self,

@@ -1,7 +1,7 @@
 """The input of a stack, and the view of it that the layers read.
 
-A caller passes a `Stream`. Its `View` has a sink token, if the model uses one, and gives
-every padded token the position of a valid one, so that no encoding handles padding.
+A caller passes a `Stream`. Its `View` gives every padded token the position of a valid one, so that
+no encoding handles padding.
 
 Positions of one scheme are [N, B|1, L], or [N, B|1, L, A] with several axes. N is 1 or the number
 of layers.
@@ -92,7 +92,6 @@ class View:
       lengths: number of valid tokens of each example.
       segments: as in `Stream`.
       arange: static, as in `Stream`.
-      sink: static; slot 0 is a sink token.
     """
 
     positions: tuple[Positions, ...]
@@ -101,18 +100,14 @@ class View:
     lengths: Int[Array, "b"]
     segments: Int[Array, "b l"] | None = None
     arange: tuple[bool, ...] = dataclasses.field(default=(False,), metadata=_STATIC)
-    sink: bool = dataclasses.field(default=False, metadata=_STATIC)
 
     @property
     def preceding(self) -> Int[Array, "#b l"] | None:
-        """Number of tokens before each one in its segment, without a sink token; as `slots`."""
-        if self.slots is None:
-            return None
-        first_slot = int(self.sink)
-        if self.segments is None:
-            return self.slots - first_slot if self.sink else self.slots
+        """Number of tokens before each one in its segment; as `slots`."""
+        if self.slots is None or self.segments is None:
+            return self.slots
         before = jnp.pad(self.segments[:, :-1], ((0, 0), (1, 0)))
-        is_first = (self.segments != before) | (self.slots == first_slot)
+        is_first = (self.segments != before) | (self.slots == 0)
         first_slots = jnp.where(is_first, self.slots, 0)
         return self.slots - jax.lax.cummax(first_slots, axis=1)
 
@@ -139,25 +134,13 @@ class View:
         return max(len(positions) for positions in self.positions)
 
 
-def view_of(stream: Stream, sink: bool) -> View:
-    """The view of a stream.
-
-    Args:
-      sink: a sink token comes before the others, one position before the first.
-    """
+def view_of(stream: Stream) -> View:
+    """The view of a stream."""
     valid = stream.mask
-    segments = stream.segments
     positions = tuple(at_valid_positions(as_positions(p), valid) for p in stream.positions)
-    if sink:
-        positions = tuple(with_sink(p) for p in positions)
-        one_in_front = ((0, 0), (1, 0))
-        valid = jnp.pad(valid, one_in_front, constant_values=True)
-        if segments is not None:
-            # The segment of the sink does not matter: every query sees it.
-            segments = jnp.pad(segments, one_in_front)
     slots = jnp.arange(valid.shape[1])[None]
-    lengths = valid.sum(axis=1)  # the sink token counts, as in a cache
-    return View(positions, valid, slots, lengths, segments, stream.arange, sink)
+    lengths = valid.sum(axis=1)
+    return View(positions, valid, slots, lengths, stream.segments, stream.arange)
 
 
 def at_valid_positions(positions: Positions, valid: Bool[Array, "b l"]) -> Positions:
@@ -179,9 +162,3 @@ def at_valid_positions(positions: Positions, valid: Bool[Array, "b l"]) -> Posit
     last_position = jnp.take_along_axis(positions, index, axis=2)  # [N, B, 1, ...]
     is_valid = valid[None].reshape(1, batch, length, *axes)
     return jnp.where(is_valid, positions, last_position)
-
-
-def with_sink(positions: Positions) -> Positions:
-    """Positions with one more in front, one before the first: [N, B|1, 1 + L, ...]."""
-    before_first = positions[:, :, :1] - 1
-    return jnp.concatenate([before_first, positions], axis=2)

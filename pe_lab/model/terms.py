@@ -87,7 +87,6 @@ def visible(
     *,
     causal: bool,
     window: int | None = None,
-    sink: bool = False,
 ) -> Bool[Array, "b 1 l s"]:
     """True where a query may attend to a key, whatever the encodings.
 
@@ -96,7 +95,6 @@ def visible(
     Args:
       causal: a query sees no later slot.
       window: a query sees slots less than this far away.
-      sink: slot 0 is a sink token: every query sees it, and it sees only itself.
     """
     assert queries.slots is not None
     assert keys.slots is not None
@@ -112,11 +110,6 @@ def visible(
         key_segments = keys.segments[:, None, :]
         same_segment = query_segments == key_segments
         mask = mask & same_segment[:, None]
-    if sink:
-        # After window and segments, because neither hides the sink token.
-        is_sink = key_slots == 0
-        sees_sink_alone = (query_slots == 0) | is_sink
-        mask = jnp.where(sees_sink_alone, is_sink, mask)
     return mask & queries.valid[:, None, :, None]
 
 

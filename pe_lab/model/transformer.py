@@ -161,7 +161,7 @@ class Transformer(nnx.Module):
             memory_keys = fold_keys(dropout_keys, 1)
             memory = self._memory(streams, terms, memory_keys, num_loops, remat)
         stack, name = self.answering, self.answering_name
-        x = stack.inputs(streams[name].tokens, terms[name].embeddings)
+        x = stack.embed(streams[name].tokens, terms[name].embeddings)
         keys = fold_keys(dropout_keys, 0)
         x, _ = stack(
             x,
@@ -171,8 +171,6 @@ class Transformer(nnx.Module):
             num_loops=num_loops,
             remat=remat,
         )
-        if stack.sink is not None:
-            x = x[:, 1:]  # the sink token predicts nothing
         return self.logits(x)
 
     def _memory(
@@ -185,7 +183,7 @@ class Transformer(nnx.Module):
     ) -> tuple[Keys, ...]:
         """The encoder's output as keys of the decoder's cross-attention."""
         encoder = self.stacks["encoder"]
-        x = encoder.inputs(streams["encoder"].tokens, terms["encoder"].embeddings)
+        x = encoder.embed(streams["encoder"].tokens, terms["encoder"].embeddings)
         x, _ = encoder(
             x,
             terms["encoder"],

@@ -111,7 +111,8 @@ def older_values(cls: type) -> dict[str, Any]:
 def removed_settings(cls: type) -> Mapping[str, object]:
     """Return the settings of older versions that records of a dataclass name, with their values.
 
-    This version behaves as with these values, so it reads records that have them and no others.
+    This version behaves as with these values, so it reads records that have them and no others. In
+    a group that determines the weights, they are part of a run's id.
     """
     return getattr(cls, "removed", {})
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from pe_lab.runs import plugin_sources
-from pe_lab.runs.declarations import older_values, setting
+from pe_lab.runs.declarations import older_values, removed_settings, setting
 from pe_lab.runs.evaluation_settings import Evaluate, Override, plain
 from pe_lab.runs.plugin import Plugin
 from pe_lab.runs.record_schema import JsonObject, MemberSettings
@@ -77,7 +77,8 @@ class Run:
         content["model"]["encodings"] = [plain(e.settings()) for e in self.model.encodings]
         content["init_from"] = self.init_from and self.init_from.run_id
         for group, cls in (("model", Model), ("train", Train)):
-            # A new setting must make no older run stale.
+            # A setting that is new or removed must make no older run stale.
+            content[group] |= removed_settings(cls)
             for name, value in older_values(cls).items():
                 if content[group][name] == value:
                     del content[group][name]

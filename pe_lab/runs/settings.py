@@ -8,6 +8,7 @@ the checks of a config, and for the page of settings. `Evaluate` is in `evaluati
 """
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from pe_lab.runs.declarations import setting
@@ -109,10 +110,6 @@ class Model:
         "Tokens that a query sees, its own included (an encoder: to each side). None: all.",
         at_least=1,
     )
-    sink_token: bool = setting(
-        False,
-        "A learned token before the first, which every query sees in any window and segment.",
-    )
 
     # Decoders only: what a token reads of the ones just before it, outside of attention.
     convolution_sites: tuple[Literal["A", "B", "C", "D"], ...] = setting(
@@ -148,6 +145,8 @@ class Model:
         "Files of pe_lab/encodings with their arguments; also axis=0, and for encodings inside "
         "attention layers=(0, 1), share=True.",
     )
+
+    removed = MappingProxyType({"sink_token": False})
 
     @property
     def schemes(self) -> tuple[Plugin, ...]:

@@ -180,11 +180,6 @@ def _check_encoding(setup: Setup, placement: Placement) -> None:
             f"{placement.name} reads an example's length with these arguments, so "
             "config.layout.examples_per_context must be 1."
         )
-    if needs.reads_between and packed and run.model.sink_token and run.layout.document_mask:
-        raise UserError(
-            f"{placement.name} does not support a document mask together with a sink token: the "
-            "other examples of a context lie between an example and the sink token."
-        )
 
 
 def _check_axes(setup: Setup, placement: Placement) -> None:

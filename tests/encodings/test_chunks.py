@@ -28,7 +28,6 @@ def test_a_shift_by_its_size_changes_nothing_and_another_does():
 
 
 def test_the_position_before_zero_is_of_another_chunk():
-    """A sink token stands there."""
     t = codes.tokens([-1, 0])
     assert Chunks(size=3).mask(t, t)[0, 0].tolist() == [[True, False], [False, True]]
 

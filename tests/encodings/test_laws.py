@@ -104,21 +104,6 @@ def test_law_holds_in_an_encoder_decoder(name, law):
     laws.LAWS[law](subject(name, "encoder_decoder"))
 
 
-@pytest.mark.parametrize("name", full_except(["fox", "cope"], laws.names()))
-def test_packed_examples_with_a_sink_token_are_separate_unless_a_run_refuses_them(name):
-    """A sum over all tokens between key and query crosses other examples on the way to the sink.
-
-    Encodings with such a sum declare reads_between, and training/checks.py refuses them.
-    """
-    with_sink = Subject(laws.spec(name), changes=(*ONE_LAYER, ("sink_token", True)))
-    law = laws.LAWS["packed_segments_equal_separate_ones"]
-    if with_sink.requirements.reads_between:
-        with pytest.raises(AssertionError, match=r"^differ by"):
-            law(with_sink)
-    else:
-        law(with_sink)
-
-
 @pytest.mark.parametrize("name", plugins.names("encodings"))
 def test_its_test_states_two_values_of_every_argument(name):
     takes = set(plugins.parameters(plugins.find("encodings", name))) - set(

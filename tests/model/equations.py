@@ -16,20 +16,17 @@ def logits(p, model, read, source=None):
     memory = None if source is None else stack(p["encoder"], model, *source, causal=False)
     answering = p.get("decoder") or p["encoder"]
     x, _ = stack(answering, model, *read, causal="decoder" in p, memory=memory)
-    x = x[1:] if model.sink_token else x
     return x @ (
         answering["embedding"]["embedding"].T if model.tied_output else p["output"]["kernel"]
     )
 
 
 def stack(p, model, ids, positions, causal, memory=None):
-    """The last layer's output and its positions, a sink token's first if there is one."""
+    """The last layer's output and its positions."""
     x = np.stack([p["embedding"]["embedding"][i] for i in ids]) * (
         math.sqrt(model.width) if model.scale_embeddings else 1
     )
     x = x + np.stack([sinusoid(n, model.width) for n in positions])
-    if model.sink_token:
-        x, positions = np.stack([p["sink"], *x]), [positions[0] - 1, *positions]
     encodings = [encoding for _, encoding in sorted(p["attention_encodings"].items())]
     tables = [encoding["table"] for encoding in encodings if "table" in encoding]
     forget = [encoding["projection"] for encoding in encodings if "projection" in encoding]
@@ -65,10 +62,7 @@ def block(p, model, x, positions, causal, memory, tables, forget):
         return normed(after[0], y)
 
     def across(x):
-        everything = [
-            [not model.sink_token or i > 0 or j == 0 for j in range(len(memory[0]))]
-            for i in range(len(x))
-        ]
+        everything = [[True] * len(memory[0]) for _ in x]
         return normed(
             after[1],
             attention(p["cross"], model, x, positions, *memory, everything, tables[1], True),
@@ -88,8 +82,6 @@ def block(p, model, x, positions, causal, memory, tables, forget):
 
 def sees(model, causal, query, key):
     """Whether the query at one place of a stream may attend to the key at another."""
-    if model.sink_token and 0 in (query, key):
-        return key == 0
     near = model.sliding_window is None or abs(query - key) < model.sliding_window
     return near and (key <= query or not causal)
 
@@ -158,7 +150,7 @@ def shifted(p, model, x, inputs, h):
     if p is None:
         return x
     share = sigmoid(inputs @ p["kernel"][:, h])[:, None]
-    last = np.stack([before(model, x, t, 1) for t in range(len(x))])
+    last = np.stack([before(x, t, 1) for t in range(len(x))])
     return share * last + (1 - share) * x
 
 
@@ -169,14 +161,13 @@ def convolved(kernel, model, x):
     out = np.zeros_like(x)
     for t in range(len(x)):
         for n in range(len(kernel)):
-            out[t] += kernel[n] * before(model, x, t, n)
+            out[t] += kernel[n] * before(x, t, n)
     return x + out if model.convolution_residual else out
 
 
-def before(model, x, t, n):
-    """The input n tokens before one; zeros before the first, which no sink token precedes."""
-    first = 1 if model.sink_token and t > 0 else 0
-    return x[t - n] if t - n >= first else np.zeros_like(x[t])
+def before(x, t, n):
+    """The input n tokens before one; zeros before the first."""
+    return x[t - n] if t >= n else np.zeros_like(x[t])
 
 
 def matrix(p, model, name):

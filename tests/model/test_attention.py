@@ -170,24 +170,6 @@ def test_a_window_counts_slots_and_not_positions():
     assert seen(apart, causal=True, window=2) == seen(causal=True, window=2)
 
 
-def test_a_sink_is_seen_by_all_and_sees_itself_alone():
-    """Whatever the window and the segments: no segment sees another through it."""
-    assert seen(causal=False, sink=True) == [[1, 0, 0, 0], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]]
-    assert seen(causal=True, window=1, sink=True) == [
-        [1, 0, 0, 0],
-        [1, 1, 0, 0],
-        [1, 0, 1, 0],
-        [1, 0, 0, 1],
-    ]
-    packed = view(segments=[0, 1, 1, 2])
-    assert seen(packed, causal=False, sink=True) == [
-        [1, 0, 0, 0],
-        [1, 1, 1, 0],
-        [1, 1, 1, 0],
-        [1, 0, 0, 1],
-    ]
-
-
 @pytest.mark.slow
 def test_between_two_streams_segments_and_padding_decide():
     queries = view(segments=[1, 1, 2, 2])

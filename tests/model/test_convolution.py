@@ -52,7 +52,6 @@ def test_a_law_holds_with_all_sites_and_both_shifts(law):
 @pytest.mark.parametrize(
     "changes",
     [
-        (("sink_token", True),),
         (("num_loops", 2),),
         (("convolution_residual", False), ("convolution_width", 2)),
     ],

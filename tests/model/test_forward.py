@@ -96,7 +96,6 @@ def test_pre_norm_rms_norm_relu_tied_without_scale():
         ("logit_temperature", "ssmax"),
         ("norm_after_attention", True),
         ("sliding_window", 2),
-        ("sink_token", True),
         ("output_gate", "head"),
         ("output_gate", "element"),
         full("head_output_norm", True),
@@ -118,7 +117,6 @@ def test_all_optional_fields_at_once():
         logit_temperature="ssmax",
         norm_after_attention=True,
         sliding_window=3,
-        sink_token=True,
         num_loops=2,
         loop_injection="linear",
     )
@@ -148,10 +146,7 @@ def test_the_pro_block_of_the_forgetting_transformer():
 
 @pytest.mark.slow
 def test_all_options_of_current_models_at_once():
-    """No convolution and no shift reads the sink token.
-
-    A norm of each head's output would remove what learned sinks do: they scale that output.
-    """
+    """A norm of each head's output would remove what learned sinks do: they scale that output."""
     assert_agrees(
         "decoder",
         "fox",
@@ -163,7 +158,6 @@ def test_all_options_of_current_models_at_once():
         scale_logits=False,
         norm_after_attention=True,
         sliding_window=3,
-        sink_token=True,
         num_loops=2,
         loop_injection="linear",
     )
@@ -220,7 +214,6 @@ def test_without_a_feedforward_its_norm_and_matrices_are_gone():
         (dict(output_gate="element"), LAYERS * D * D, 3 * LAYERS * D * D),
         (dict(head_output_norm=True), LAYERS * DH, 3 * LAYERS * DH),
         (dict(learned_sinks=True), LAYERS * H, 3 * LAYERS * H),
-        (dict(sink_token=True), D, 2 * D),
         (dict(num_loops=3), 0, 0),
         (dict(num_loops=3, loop_injection="add"), 0, 0),
         (dict(num_loops=3, loop_injection="linear"), 2 * D * D, 2 * 2 * D * D),

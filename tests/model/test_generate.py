@@ -245,7 +245,6 @@ def test_a_prompt_may_be_read_in_pieces(layers):
         qk_norm=True,
         logit_temperature="ssmax",
         sliding_window=3,
-        sink_token=True,
         num_loops=2,
         loop_injection="linear",
         num_layers=layers,

@@ -22,7 +22,6 @@ FIELDS = dict(
     logit_temperature="log_n",
     norm_after_attention=True,
     sliding_window=3,
-    sink_token=True,
     num_loops=2,
     loop_injection="linear",
     num_layers=1,
@@ -38,9 +37,7 @@ def with_all_fields(architecture):
 @pytest.mark.parametrize(
     "law",
     [
-        full(
-            "packed_segments_equal_separate_ones"
-        ),  # the sink among them: no segment sees another through it
+        full("packed_segments_equal_separate_ones"),
         "padding_does_not_reach_valid_tokens",
         full("accelerator_kernels_equal_the_reference"),
         "cpu_kernels_equal_the_reference",
@@ -78,7 +75,7 @@ def test_a_traced_number_of_loops_equals_a_model_with_that_number(injection):
 @pytest.mark.full
 def test_loops_apply_the_same_blocks_again():
     """One block twice is two blocks with equal parameters."""
-    model = {"architecture": "encoder_decoder", "sink_token": True}
+    model = {"architecture": "encoder_decoder"}
     encodings = ("sinusoidal", everywhere("t5_bias"))  # tables that layers share
     looped, layered = (
         build(*encodings, num_layers=1, num_loops=2, **model),

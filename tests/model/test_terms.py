@@ -8,7 +8,7 @@ import pytest
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.model.decode import extend, start
-from pe_lab.model.streams import Stream, at_valid_positions, view_of, with_sink
+from pe_lab.model.streams import Stream, at_valid_positions, view_of
 from tests import models
 
 VALID = jnp.asarray([[True, True, True, False], [True, False, False, False]])
@@ -36,18 +36,6 @@ def test_an_example_without_tokens_is_at_its_first_position():
     positions = jnp.asarray([[[5, 6], [7, 8]]])
     empty = jnp.asarray([[True, True], [False, False]])
     np.testing.assert_array_equal(at_valid_positions(positions, empty), [[[5, 6], [7, 7]]])
-
-
-@pytest.mark.slow
-def test_a_sink_is_one_position_before_the_first_and_counts_as_a_token():
-    positions = jnp.asarray([[[3, 4, 9, 0], [5, 7, 8, 9]]])
-    np.testing.assert_array_equal(with_sink(positions)[0, :, :2], [[2, 3], [4, 5]])
-    stream = models.stream(jnp.zeros((2, 4), int), positions, VALID)
-    view = view_of(stream, sink=True)
-    np.testing.assert_array_equal(view.positions[0][0], [[2, 3, 4, 9, 9], [4, 5, 5, 5, 5]])
-    assert view.lengths.tolist() == [4, 2]
-    assert view.slots.tolist() == [[0, 1, 2, 3, 4]]
-    assert view.valid[:, 0].all()
 
 
 SEEN: list[np.ndarray] = []
@@ -103,10 +91,9 @@ def test_while_decoding_padded_queries_are_at_the_slot_of_the_last_token():
     np.testing.assert_array_equal(SEEN[0], [[10, 11, 12], [10, 10, 10]])
 
 
-@pytest.mark.parametrize("sink", [False, True])
-def test_a_view_has_int32_positions_also_before_an_unsigned_first_one(sink):
+def test_a_view_has_int32_positions_of_unsigned_ones():
     positions = jnp.arange(3, dtype=jnp.uint8)[None, None]
     stream = Stream(jnp.zeros((1, 3), int), (positions,), jnp.ones((1, 3), bool))
-    (viewed,) = view_of(stream, sink).positions
+    (viewed,) = view_of(stream).positions
     assert viewed.dtype == jnp.int32
-    assert viewed.tolist() == [[[-1, 0, 1, 2] if sink else [0, 1, 2]]]
+    assert viewed.tolist() == [[[0, 1, 2]]]

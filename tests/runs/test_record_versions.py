@@ -67,7 +67,10 @@ def test_a_record_of_this_version_from_before_a_setting_is_read_with_it(tmp_path
     assert again["config"] == values
 
 
-REMOVED = [("evaluate", "frozen", "folder")]  # settings that older records have
+REMOVED = [
+    ("evaluate", "frozen", "folder"),
+    ("model", "sink_token", True),
+]  # settings that older records have
 
 
 @pytest.mark.parametrize(("group", "name", "other"), REMOVED)

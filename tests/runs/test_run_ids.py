@@ -27,7 +27,6 @@ OF_WEIGHTS = {
     "model__logit_temperature": "ssmax",
     "model__norm_after_attention": True,
     "model__sliding_window": 4,
-    "model__sink_token": True,
     "model__num_loops": 2,
     "model__loop_injection": "add",
     "train__min_loops": 1,

@@ -91,7 +91,7 @@ CASES = [
     ("rope", {"layout__examples_per_context": 2}),
     ("fire", {}),  # the others in `make test-full`
     ("t5_bias", {}),
-    ("kerple", {"model__sink_token": True}),
+    ("kerple", {}),
     ("t5_bias", {"positions": {"name": "shifted", "max_shift": 64}}),
     ("t5_bias", {"layout__name": "encoder_decoder"}),
     ("learned", {"train__loss_reduction": "example"}),

@@ -118,15 +118,6 @@ def test_decoding_from_a_cache_equals_the_full_forward_on_two_axes():
     models.assert_close(full, np.concatenate([prefill, rest], axis=1))
 
 
-@pytest.mark.slow
-def test_a_sink_token_stands_one_before_the_first_on_every_axis():
-    model = models.build(*BIPE, sink_token=True)
-    view = model.decoder.view(
-        models.stream(models.random_tokens(1, 2), jnp.asarray([[[[3, 5], [4, 5]]]]))
-    )
-    assert view.positions[0].tolist() == [[[[2, 4], [3, 5], [4, 5]]]]
-
-
 @pytest.mark.full
 def test_examples_packed_without_a_document_mask_count_anew_under_packed():
     run = tiny.run(
@@ -246,24 +237,6 @@ def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_le
         build_setup(tiny.run(dynamic, layout__examples_per_context=2))
     assert leaks.reveals_target_length(build_setup(tiny.run(dynamic)))
     assert not leaks.reveals_target_length(build_setup(tiny.run("rope")))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "encoding",
-    [
-        *("fox", "path", "selective_rope", "grape_ap"),
-        {"name": "dape", "inner": "alibi", "kernel_size": 3},
-    ],
-)
-def test_what_sums_over_tokens_between_packs_no_examples_apart_with_a_sink_token(encoding):
-    packed = dict(layout__examples_per_context=2, model__sink_token=True)
-    with pytest.raises(
-        UserError, match="does not support a document mask together with a sink token"
-    ):
-        build_setup(tiny.run(encoding, **packed))
-    build_setup(tiny.run(encoding, layout__examples_per_context=2))
-    build_setup(tiny.run("stick_breaking", **packed))
 
 
 def test_what_reads_no_positions_takes_any_axes():

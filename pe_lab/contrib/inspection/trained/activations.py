@@ -40,7 +40,7 @@ class AttentionActivations:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Activations:
-    """The activations of one batch; a sink token is the first token.
+    """The activations of one batch.
 
     Attributes:
       hidden: stack -> the input of its first layer, then the output of each layer.

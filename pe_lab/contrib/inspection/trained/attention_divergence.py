@@ -35,7 +35,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.training.setup import Setup
 
 Pairs = Float[np.ndarray, "h g"]  # heads of one run, heads of the other run
-_SAME = ("num_layers", "num_loops", "sink_token")  # settings that the models must share
+_SAME = ("num_layers", "num_loops")  # settings that the models must share
 
 
 def compare(one: LoadedModel, other: LoadedModel, length: int) -> dict[str, list[Pairs]]:
@@ -108,9 +108,8 @@ def _sums(
 ) -> dict[str, list[tuple[Array, Array]]]:
     """For each layer the sum of the divergences over queries, and the number of queries."""
     examples = draw(setup, sizes, length, first, data)
-    sink = int(setup.run.model.sink_token)
     counted = (first + jnp.arange(sizes.size) < num_examples)[:, None]
-    answer_queries = jnp.pad(examples.batch.target, ((0, 0), (sink, 0))) & counted
+    answer_queries = examples.batch.target & counted
 
     def activations(setup: Setup, params: PyTree, data: PyTree) -> Activations:
         examples = draw(setup, sizes, length, first, data)
@@ -124,7 +123,7 @@ def _sums(
     for name, layers in of_one.attention.items():
         queries = answer_queries
         if name not in ("cross", answering):  # an encoder before a decoder: all its tokens
-            queries = jnp.pad(examples.streams[name].mask, ((0, 0), (sink, 0))) & counted
+            queries = examples.streams[name].mask & counted
         sums[name] = []
         for layer, other_layer in zip(layers, of_other.attention[name], strict=True):
             p, attends = _distributions(setup, layer)

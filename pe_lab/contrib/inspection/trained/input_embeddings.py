@@ -180,14 +180,12 @@ def _read(
     stack = setup.model(params).answering
     # A model of its own, because the recording replaces blocks.
     _, activations = record_activations(setup.model(params), examples.streams)
-    sink = int(stack.sink is not None)
     first_layer = activations.attention[answering_stack(examples.streams)][0]
-    mask = first_layer.mask[:, :, sink:]  # log n of a temperature counts the sink token as a key
+    mask = first_layer.mask
     parts = token_and_embedding(stack, stream)
     attention = stack.blocks[0].attention
     assert isinstance(attention, Attention)  # a loaded model has no other mixer
     queries = project(stack, parts, "query")
-    no_sink = mask[..., sink:]
     table = stack.embedding.embedding[...] * stack.embedding_scale
     return table, {
         "tokens": stream.tokens,
@@ -196,7 +194,7 @@ def _read(
         "embeddings": parts[1],
         "q": scale_by_temperature(attention, queries, mask),
         "k": project(stack, parts, "key"),
-        "mask": jnp.broadcast_to(no_sink, (sizes.size, *no_sink.shape[1:])),
+        "mask": jnp.broadcast_to(mask, (sizes.size, *mask.shape[1:])),
     }
 
 

@@ -72,7 +72,6 @@ class LoadedModel:
         self.num_examples = min(num_examples, setup.run.evaluate.num_examples)
         bound = max(lengths)
         tokens = max(setup.num_tokens(bound).values())
-        tokens += setup.run.model.sink_token
         # Attention weights are recorded, so their memory grows with the square of the length.
         weights_of_example = setup.run.model.num_heads * tokens**2
         num_fitting = max(1, _MAX_WEIGHTS // weights_of_example)

@@ -20,13 +20,13 @@ _ORDER = ("encoder", "decoder", "cross")  # of application; a compiled program s
 
 @dataclasses.dataclass(frozen=True)
 class FirstExample:
-    """Attention in the first example of a length; a sink token is before the others.
+    """Attention in the first example of a length.
 
     Attributes:
       weights: name of the attention -> for each layer.
       mask: name of the attention -> for each layer, True where a query that is not padding sees a
         key.
-      aligned: the key that the task names, without a sink token.
+      aligned: the key that the task names.
     """
 
     weights: dict[str, list[Float[np.ndarray, "h _ _"]]]
@@ -36,12 +36,12 @@ class FirstExample:
 
 @dataclasses.dataclass(frozen=True)
 class Observations:
-    """Activations of all examples of a length, without a sink token.
+    """Activations of all examples of a length.
 
     Attributes:
       hidden: stack -> the input of the first layer, then the output of each layer.
       valid: stack -> True for tokens that are not padding.
-      attention: name -> for each layer, means that include the attention to a sink token.
+      attention: name -> for each layer.
       q, k, mask: name -> for each layer.
     """
 
@@ -100,27 +100,23 @@ def observe_batch(
     _, activations = record_activations(setup.model(params), examples.streams)
     streams = examples.streams
     answering = answering_stack(streams)
-    sink = int(setup.run.model.sink_token)
     # The examples that fill the last batch do not count.
     numbers = first + jnp.arange(sizes.size)
     counted = (numbers < num_examples)[:, None]
-    before = (sink, 0)  # a sink token comes before the others
-    aligned = jnp.pad(examples.aligned, ((0, 0), before, before))
     sums: dict[str, list[attention_statistics.AttentionSums]] = {}
     first_weights: dict[str, list[Array]] = {}
     for name, layers in activations.attention.items():
         answers = name in ("cross", answering)
         # Only tokens that predict the answer count; in an encoder with a decoder, all tokens.
         queries = examples.batch.target if answers else streams[name].mask
-        queries = jnp.pad(queries, ((0, 0), before)) & counted
+        queries = queries & counted
         # Named keys are tokens of the prompt, which only these queries can see.
         reads_prompt = answers and (len(streams) == 1 or name == "cross")
         sums[name], first_weights[name] = [], []
         for layer in layers:
             assert layer.weights is not None
-            # The maps of one example show the sink token, too.
             first_weights[name].append(layer.weights[0])
-            keys = aligned
+            keys = examples.aligned
             if not reads_prompt:
                 keys = jnp.zeros((sizes.size, *layer.weights.shape[2:]), bool)
             of_layer = attention_statistics.sums(
@@ -134,16 +130,19 @@ def observe_batch(
 
     q, k, masks, first_masks = {}, {}, {}, {}
     for name, layers in activations.attention.items():
-        q[name] = [layer.q[:, sink:] for layer in layers]
-        k[name] = [layer.k[:, sink:] for layer in layers]
-        masks[name] = [layer.mask[:, :, sink:, sink:] for layer in layers]
+        q[name] = [layer.q for layer in layers]
+        k[name] = [layer.k for layer in layers]
+        masks[name] = [layer.mask for layer in layers]
         first_masks[name] = [layer.mask[0] for layer in layers]
-    hidden = {}
-    for name, states in activations.hidden.items():
-        hidden[name] = [state[:, sink:] for state in states]
     valid = {name: stream.mask for name, stream in streams.items()}
     return {
-        "examples": {"hidden": hidden, "valid": valid, "q": q, "k": k, "mask": masks},
+        "examples": {
+            "hidden": activations.hidden,
+            "valid": valid,
+            "q": q,
+            "k": k,
+            "mask": masks,
+        },
         "sums": sums,
         "first": {"weights": first_weights, "mask": first_masks, "aligned": examples.aligned[0]},
     }

@@ -40,7 +40,7 @@ def run(*encodings, architecture="decoder", **changes):
 @pytest.mark.parametrize(
     ("architecture", "encodings", "changes"),
     [
-        full("decoder", ("sinusoidal", "rope", "t5_bias"), {"sink_token": True, "num_loops": 2}),
+        full("decoder", ("sinusoidal", "rope", "t5_bias"), {"num_loops": 2}),
         full("encoder", ("alibi",), {"norm_position": "post"}),
         full("encoder_decoder", ("rope",), {}),
         ("decoder", ("stick_breaking", "rotary_value"), {}),

@@ -1,7 +1,6 @@
 import dataclasses
 import json
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -29,7 +28,7 @@ READ = models.stream(models.random_tokens(2, 6))
         dict(),
         dict(norm="rms", qk_norm=True, logit_temperature="log_n"),
         dict(norm_position="post", scale_embeddings=False, qk_norm=True),
-        dict(logit_temperature="ssmax", sink_token=True),
+        dict(logit_temperature="ssmax"),
         dict(scale_logits=False, shared_projections="qk"),
     ],
     ids=["layer", "rms", "post", "ssmax", "unscaled"],
@@ -44,13 +43,13 @@ def test_the_parts_of_token_and_code_sum_to_the_queries_and_keys_that_attention_
         atol=1e-6,
     )
     q, k = (input_embeddings.project(model.decoder, parts, which) for which in ("query", "key"))
-    attention, sink = model.decoder.blocks[0].attention, int(model.decoder.sink is not None)
+    attention = model.decoder.blocks[0].attention
     layer = record_activations(model, {"decoder": READ})[1].attention["decoder"][0]
     for split, whole in (
-        (input_embeddings.scale_by_temperature(attention, q, layer.mask[:, :, sink:]), layer.q),
+        (input_embeddings.scale_by_temperature(attention, q, layer.mask), layer.q),
         (k, layer.k),
     ):
-        np.testing.assert_allclose(split[0] + split[1], whole[:, sink:], atol=1e-5)
+        np.testing.assert_allclose(split[0] + split[1], whole, atol=1e-5)
         assert np.abs(split[1]).max() > 0.01
 
 
@@ -147,16 +146,6 @@ def test_a_head_whose_logits_do_not_differ_is_not_among_those_of_the_mean():
     read = np.eye(5), np.zeros((2, 4), int), every, np.zeros((2, 4, 1)), np.ones((2, 4, 5))
     found = [input_embeddings._input_parts(*read, *sides, mask).terms for sides in ((q, k), alone)]
     assert found[0] == pytest.approx(found[1])
-
-
-@pytest.mark.full
-def test_the_sink_token_has_no_place_among_them():
-    bench = LoadedModel(finished("sinusoidal", model__sink_token=True), [3])
-    assert jax.tree.all(
-        jax.tree.map(
-            np.isfinite, dataclasses.asdict(input_embeddings.input_parts(bench, 3)(bench.params))
-        )
-    )
 
 
 def test_random_directions_share_what_chance_says():

@@ -98,32 +98,6 @@ def test_every_example_is_seen_once_and_one_at_a_time_is_the_same(trained, bench
         assert a.entropy == pytest.approx(b.entropy, abs=1e-5)
 
 
-def test_a_sink_token_is_seen_and_is_none_of_the_tokens():
-    """It is in the means of attention and in the pictures alone."""
-    sizes = {"layout__name": "encoder_decoder", "model__num_layers": 1, "evaluate__num_examples": 4}
-    without, seen = (
-        LoadedModel(finished("alibi", model__sink_token=sink, **sizes), [3]).observe(3)
-        for sink in (False, True)
-    )
-    of_tokens = ("hidden", "valid", "q", "k", "mask")
-    assert (
-        len(
-            {
-                str(jax.tree.map(np.shape, [getattr(each, what) for what in of_tokens]))
-                for each in (without, seen)
-            }
-        )
-        == 1
-    )
-    for name, asking in {"encoder": "encoder", "decoder": "decoder", "cross": "decoder"}.items():
-        heads, queries, keys = without.first.weights[name][0].shape
-        assert seen.first.weights[name][0].shape == (heads, queries + 1, keys + 1)
-        mask = seen.first.mask[name][0]
-        np.testing.assert_array_equal(mask[0, 1:, 0], seen.valid[asking][0])
-        np.testing.assert_array_equal(mask[:, 1:, 1:], without.mask[name][0][0])
-        np.testing.assert_array_equal(seen.mask[name][0], without.mask[name][0])
-
-
 @pytest.mark.parametrize(
     ("layout", "row"), [("decoder", 4), ("encoder", 3), ("encoder_decoder", 0)]
 )

@@ -82,12 +82,8 @@ def figure(findings: Findings, length: int, name: str) -> Figure:
 
 
 def _rings(findings: Findings, example: FirstExample, name: str) -> Float[np.ndarray, "n 2"]:
-    """Query and key of each pair that the task names, counting a sink token."""
+    """Query and key of each pair that the task names."""
     rows = [row for row in findings.attention if row.attention == name]
     if all(row.aligned is None for row in rows):
         return np.zeros((0, 2))
-    _, num_queries, num_keys = example.weights[name][0].shape
-    # A sink token is before the others.
-    sink_tokens = np.subtract((num_queries, num_keys), example.aligned.shape)
-    pairs = np.argwhere(example.aligned) + sink_tokens
-    return pairs.astype(np.float64)
+    return np.argwhere(example.aligned).astype(np.float64)
