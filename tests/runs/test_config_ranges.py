@@ -55,6 +55,13 @@ def test_a_value_out_of_range_is_refused(path, value, words):
             dict(train__max_length=2, train__min_length=3),
             "config.train.max_length must be at least min_length 3, got 2",
         ),
+        *(
+            (
+                {f"{group}__batch_size": 6, "execution__batch_devices": 4},
+                f"batch_devices must divide config.{group}.batch_size 6, got 4",
+            )
+            for group in ("train", "evaluate")
+        ),
         (dict(evaluate__lengths=()), "config.evaluate.lengths must hold a length."),
         (
             dict(evaluate__validation_lengths=(8, 17)),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import evaluation_points, records
+from pe_lab.runs import evaluation_points, records, study_files
 from pe_lab.sweeps import plans, study, sweep
 from pe_lab.sweeps.launchers.base import TIME_LIMIT
 from pe_lab.sweeps.progress import Progress
@@ -72,6 +72,14 @@ def test_complete_records_are_a_success_whatever_the_status(run_study, status):
     failures, shown = run_study(status, num_recorded=2)
     assert failures == {}
     assert shown == [{"event": "ended", "status": 0}]
+
+
+@pytest.mark.slow
+def test_a_damaged_study_file_is_written_again(tmp_path):
+    (tmp_path / "study.json").write_text("{")
+    asked = study.expand("fake", tiny.values(), [{}], tmp_path)
+    sweep.run(plans.make(asked, tmp_path), Ends(1))
+    assert study_files.read(tmp_path).name == "fake"
 
 
 def test_the_finished_members_of_a_failed_group_are_no_failures(run_study):

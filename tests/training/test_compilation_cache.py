@@ -27,6 +27,15 @@ def test_compiled_programs_are_in_a_folder_of_the_user_or_nowhere(monkeypatch, h
     assert (folder.parent if folder else None) == expected
 
 
+def test_each_kind_of_cpu_has_a_folder_of_its_own(monkeypatch):
+    names = []
+    for flags in ("sse avx", "sse avx avx512f", "sse avx"):
+        text = f"processor : 0\nflags : {flags}\ncpu MHz : {len(names)}\n"
+        monkeypatch.setattr(Path, "read_text", lambda *args, text=text, **encoding: text)
+        names.append(compilation_cache.folder().name)
+    assert (names[0] == names[2], names[0] == names[1]) == (True, False)
+
+
 def test_a_device_that_jax_does_not_find_is_one_sentence(monkeypatch):
     def fails():
         raise AssertionError

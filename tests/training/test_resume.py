@@ -69,6 +69,20 @@ def test_a_training_that_is_resumed_by_the_same_code_has_its_own_start_alone(tmp
     assert "resumed" not in resumed(group, tmp_path)
 
 
+@pytest.mark.slow
+def test_a_training_is_resumed_in_a_folder_that_was_moved(tmp_path):
+    group, events = tiny.group("rope", seeds=1), []
+    interrupted(group, tmp_path / "here")
+    (tmp_path / "here").rename(tmp_path / "there")
+    train_run_group(group, tmp_path / "there", events.append)
+    assert events[0] == {"event": "resumed", "step": 4}
+    train_run_group(group, tmp_path / "unbroken")
+    moved, unbroken = (
+        records.read_run(tmp_path / name, group.run.run_id) for name in ("there", "unbroken")
+    )
+    assert [moved[key] for key in ("rows", "curve")] == [unbroken[key] for key in ("rows", "curve")]
+
+
 def test_a_training_is_not_resumed_with_another_plugin(tmp_path, process_values):
     group = tiny.group("rope", seeds=1)
     process_values["sources"] = {"encodings/rope": "0", "tasks/copy": "1"}
