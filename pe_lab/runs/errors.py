@@ -57,18 +57,22 @@ def unknown(owner: str, name: str, names: Iterable[str]) -> UserError:
 
 def one_line(error: BaseException) -> str:
     """Return the message of an exception as one line, or the name of its class if it has none."""
+    return _message(error) or type(error).__name__
+
+
+def _message(error: BaseException) -> str:
     try:
         message = " ".join(str(error).split())
     except Exception:  # of the code of a plugin
-        message = ""
-    return texts.printable(message) or type(error).__name__
+        return ""
+    return texts.printable(message)
 
 
 def described(error: BaseException) -> str:
     """Return the class of an exception with its message, or with the line that raised it."""
     name = type(error).__name__
-    if str(error).strip():
-        return f"{name}: {one_line(error)}"
+    if message := _message(error):
+        return f"{name}: {message}"
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
         return name

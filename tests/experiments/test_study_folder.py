@@ -30,9 +30,11 @@ def reader(request):
 
 
 def test_every_command_that_reads_a_study_is_tested_here():
-    folders = (ROOT / "experiments", ROOT / "pe_lab" / "cli")
+    parts = (ROOT / "pe_lab" / "contrib").glob("*/cli")
+    folders = (ROOT / "experiments", ROOT / "pe_lab" / "cli", *parts)
     files = [file for folder in folders for file in folder.glob("[!_]*.py")]
-    readers = {file.stem for file in files if "_studies.folder" in file.read_text()}
+    lookups = ("_studies.folder", "_config_files.study_folder")
+    readers = {file.stem for file in files if any(name in file.read_text() for name in lookups)}
     assert readers - {"show"} == set(READERS)
     assert set(READERS) - {"publish"} <= set(cli.names())
 
