@@ -42,6 +42,13 @@ def test_the_version_is_a_literal_so_that_a_build_does_not_import_jax():
     assert ast.literal_eval(value) == pe_lab.__version__
 
 
+def test_version_citation_and_the_latest_release_of_the_changelog_agree():
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    releases = re.findall(r"^## \[([\d.]+)\] - (\S+)$", changelog, re.MULTILINE)
+    assert releases[0] == (pe_lab.__version__, str(citation["date-released"]))
+
+
 def test_the_version_equals_that_of_the_installed_package():
     try:
         installed = importlib.metadata.version("pe_lab")
