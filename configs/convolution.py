@@ -15,7 +15,7 @@ two after it.
 steps, 1.5 to 2.5 times as long with them: about 16 core-hours. Its variants without convolutions
 and sinks are runs of suite_grid.
 
-Declared before the runs, at the best rate of each variant and at the one that validation chooses:
+Declared before the runs, at the rate that validation chooses:
 - replacement: NoPE with convolutions against RoPE without them, at the training length with a
   margin of 0.05, and at twice the training length;
 - length: RoPE with convolutions against RoPE without them, and NoPE with convolutions against NoPE
@@ -26,18 +26,21 @@ Declared before the runs, at the best rate of each variant and at the one that v
 The form `tasks` asks what the other five tasks measure. On copying, a convolution without a
 position encoding extends as far as the best encodings, so copying of distinct symbols measures
 whether a model can read the token before. The form has the rates 0.001 and 0.003, six seeds and no
-sinks: 120 new runs, about 2.4 core-hours. NoPE, RoPE, Shaw and KERPLE without convolutions are 240
+sinks: 120 new runs, about 5 core-hours. NoPE, RoPE, Shaw and KERPLE without convolutions are 240
 runs of suite_grid.
 
 Declared before its first run, for each task, at the rate that validation chooses and at twice the
 training length:
 - NoPE with convolutions against Shaw and against KERPLE without them;
-- NoPE with convolutions against NoPE without them, and RoPE with convolutions against RoPE without;
+- NoPE with convolutions against NoPE without them, which can be decided on sort and flip_flop
+  alone, where some run without them solves the training lengths;
+- RoPE with convolutions against RoPE without them;
 - RoPE against NoPE, both with convolutions.
-Rule of the tiers: a convolution puts a model without position encoding into the upper tier of a
-task if its share of solved runs that extrapolate, over both rates and all seeds, is at least the
-lower one of the shares of Shaw and KERPLE. It puts RoPE there by the same rule. A task decides
-nothing if fewer than three runs of the model with convolutions solve it.
+Rule of the tiers: convolutions put a model into the upper tier of a task if its share of solved
+runs that extrapolate, over both rates and all seeds, is at least the lower one of the shares of
+Shaw and KERPLE, and this lower share is above 0. A task decides nothing if it is 0, as it is for
+repeated symbols and addition in suite_grid, or if fewer than three runs with convolutions solve the
+task. Shares have the interval of docs/build/tiers.py.
 """
 
 from pe_lab.runs import grid

@@ -4,19 +4,20 @@
     pe-lab sweep configs/warm_up.py:smoke  # a small form
 
 Copy of up to 16 distinct symbols, as in suite_grid, whose runs warm up for 100 steps of 3,750. Here
-they warm up for 50, 400 and 1,000 steps. The rates are the two upper ones of suite_grid. Four
-seeds: 96 runs of about half a minute of one core.
+they warm up for 50, 400 and 1,000 steps. The rates are the two upper ones of suite_grid. Six
+seeds: 144 runs of about 95 seconds of one core.
 
 Declared before the runs, for each encoding, at twice the training length and at every rate on its
-own: 1,000 steps - 50 steps, and 400 steps - 50 steps. An encoding depends on the warm-up if an
-interval excludes 0.
+own: 1,000 steps - 50 steps, and 400 steps - 50 steps. An encoding depends on the warm-up if the
+interval of 1,000 - 50 steps excludes 0 at both rates, with the same sign. It does not depend on it
+if both intervals lie within 0.1 of 0. Everything else is undecided.
 """
 
 from pe_lab.runs import grid
 from pe_lab.studies import suite_grid
 
 WARM_UPS = (50, 400, 1000)
-SEEDS = 4
+SEEDS = 6
 
 
 def get_config(smoke=False):

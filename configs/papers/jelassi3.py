@@ -36,10 +36,10 @@ copying and the suffix lookup, with RoPE, ALiBi and hard ALiBi. In the scaled fo
 two masked heads, which see the last one and two letters. With two letters a place is not unique: a
 perfect copier has an exact match of 0.98 on strings of up to 10 letters, and the threshold is 0.99.
 The lookups have keys of three letters, which two letters do not tell apart. Four masked heads see
-four. RoPE turns half of each head, which is two pairs of channels. It has no prefix lookup and no
-variant without positions, which no seed of the scaled form learned to half. It was declared after
-the scaled form and before its own first run. Claims are read at 1.5 and at 2 times the training
-length.
+four. RoPE turns half of each head, which is two pairs of channels. The form leaves out the prefix
+lookup and the variants without positions: in the scaled form their highest exact match at length 10
+is 0.36. It was declared after the scaled form and before its own first run. Claims are read at 1.5
+and at 2 times the training length.
 """
 
 from configs.papers import forms

@@ -130,7 +130,6 @@ def of_form(root: Path, form: str) -> dict[str, Any]:
         "num_extending_rows": str(len(_extending_rows(found.by_name))),
         "row_names": list(found.by_name.index),
         "num_rows": str(len(found.by_name)),
-        "num_other_rows": str(sum(not is_plain(str(name)) for name in found.by_name.index)),
         "num_seeds": str(found.runs["seed"].nunique()),
         "rates": listed(found.runs[RATE].drop_duplicates()),
     }

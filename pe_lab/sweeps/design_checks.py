@@ -37,7 +37,8 @@ def notes(study: ExpandedStudy, seeds: int, setups: Setups | None = None) -> lis
     differences = [contrast for contrast in spec.contrasts if contrast.margin is None]
     num_tested = len(_pairs(variants, differences))
     return [
-        *_unmeasured_extrapolation(study, spec),
+        *_unmeasured(study, spec.extrapolation.point, "no run can extrapolate"),
+        *_unmeasured_comparisons(study, spec),
         *_not_compared(spec, variants, setup_of),
         *_too_few_seeds(seeds, num_tested),
         *_no_intervals(seeds, spec),
@@ -65,9 +66,19 @@ def _setups(study: ExpandedStudy, setups: Setups) -> dict[Run, Setup]:
     return setup_of
 
 
-def _unmeasured_extrapolation(study: ExpandedStudy, spec: AnalysisSpec) -> list[str]:
-    """The point of extrapolation is not among the evaluated lengths and offsets."""
-    point = spec.extrapolation.point
+def _unmeasured_comparisons(study: ExpandedStudy, spec: AnalysisSpec) -> list[str]:
+    """A contrast or a claim has a point of its own that some run does not evaluate."""
+    comparisons = (*spec.contrasts, *spec.reproduction.claims)
+    points = dict.fromkeys(comparison.point for comparison in comparisons)
+    sentences = []
+    for point in points:
+        if point is not None and point.has_length and point.lengths is None:
+            sentences += _unmeasured(study, point, "a contrast or claim has no number")
+    return sentences
+
+
+def _unmeasured(study: ExpandedStudy, point: MetricPoint, consequence: str) -> list[str]:
+    """The point is not among the evaluated lengths and offsets."""
     sentences: dict[str, None] = {}  # each once, in the order of the runs
     for run in study.runs:
         length = point.length_for(run.train.max_length)
@@ -75,7 +86,7 @@ def _unmeasured_extrapolation(study: ExpandedStudy, spec: AnalysisSpec) -> list[
             continue
         missing = "not a whole length" if length is None else f"length {length}, not evaluated"
         sentences[
-            f"no run can extrapolate: the point {point} is {missing} "
+            f"{consequence}: the point {point} is {missing} "
             f"(training length {run.train.max_length}; config.evaluate.lengths and offsets)"
         ] = None
     return list(sentences)

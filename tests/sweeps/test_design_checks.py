@@ -1,5 +1,6 @@
 """Notes on the design of a study before it is trained."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,18 @@ def test_a_point_of_extrapolation_that_is_not_measured_is_named():
         "no run can extrapolate: the point at 2× the training length is length 6, not evaluated "
         "(training length 3; config.evaluate.lengths and offsets)"
     )
+
+
+@pytest.mark.slow
+def test_a_claim_or_contrast_at_a_length_that_is_not_measured_is_named():
+    claim = dict(text="RoPE is better.", a="rope", b="alibi", at=5 / 3)
+    analysis = {
+        "contrasts": [dict(a="rope", b="alibi", at=4 / 3)],
+        "reproduction": dict(paper="Doe 2024", claims=[claim]),
+    }
+    found = notes({"model.encodings": [ROPE, ALIBI]}, seeds=4, analysis=analysis)
+    named = [re.search(r"is (length \d, not evaluated)", note).group(1) for note in found]
+    assert named == ["length 4, not evaluated", "length 5, not evaluated"]
 
 
 @pytest.mark.slow

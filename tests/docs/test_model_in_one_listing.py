@@ -1,4 +1,4 @@
-"""The model in one file, on the page of the architecture, has the logits of the core."""
+"""The model in one listing, on the page of the architecture, has the logits of the core."""
 
 import re
 from pathlib import Path
