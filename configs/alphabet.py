@@ -19,8 +19,8 @@ examples whose longest repeat is above the median of the test, minus that of the
 mean over the solved runs at the chosen rate, with Student's interval over seeds. The expected sign
 is negative. An alphabet of which a side has less than a tenth of the examples is not used.
 
-18 runs of an earlier design, ALiBi on distinct symbols, were trained on a GPU and are not part of
-this one. They had not been read when this design was committed.
+A part of an earlier design, ALiBi on distinct symbols, was trained on a GPU and does not belong to
+this one. Its records had not been read when this design was committed.
 """
 
 from configs import convolution

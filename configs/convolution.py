@@ -26,8 +26,8 @@ Declared before the runs, at the rate that validation chooses:
 The form `tasks` asks what the other five tasks measure. On copying, a convolution without a
 position encoding extends as far as the best encodings, so copying of distinct symbols measures
 whether a model can read the token before. The form has the rates 0.001 and 0.003, six seeds and no
-sinks: 120 new runs, about 5 core-hours. NoPE, RoPE, Shaw and KERPLE without convolutions are 240
-runs of suite_grid.
+sinks: 120 new trainings, about 5 core-hours. NoPE, RoPE, Shaw and KERPLE without
+convolutions come from suite_grid.
 
 Declared before its first run, for each task, at the rate that validation chooses and at twice the
 training length:

@@ -1,8 +1,8 @@
 """Do the tiers of the suite hold in larger models? Eight rows, three tasks and three sizes.
 
-    pe-lab sweep configs/size_ladder.py        # 2 layers, width 128: 240 runs
-    pe-lab sweep configs/size_ladder.py:deep   # 4 layers, width 128: 360 runs
-    pe-lab sweep configs/size_ladder.py:large  # 4 layers, width 256, four rows: 120 runs
+    pe-lab sweep configs/size_ladder.py        # 2 layers, width 128
+    pe-lab sweep configs/size_ladder.py:deep   # 4 layers, width 128: half as many again
+    pe-lab sweep configs/size_ladder.py:large  # 4 layers, width 256, four rows: half as many
     pe-lab sweep configs/size_ladder.py:smoke  # a small form
 
 Copying of distinct and of repeated symbols and sorting, with the lengths, steps and batches of
@@ -10,7 +10,7 @@ suite_grid, whose models have 2 layers and width 64. Heads stay four, and the fe
 times as wide as the model. The rates are 0.001 and 0.003, and 0.0003 too with four layers. Five
 seeds, the fewest that give a contrast an interval. The last row has convolutions of width 4 and no
 position encoding. `large` has rope, kerple, fire and shaw on copying distinct symbols and on
-sorting.
+sorting. 240 runs with 2 layers.
 
 Declared before the runs:
 - The ranking at each size is that of suite_grid: Kendall's tau above 0.6 between the rows' scores
