@@ -39,10 +39,10 @@ def bind() -> None:
 
 
 def current() -> dict[str, Any]:
-    """The settings that STANDARD names; the standard ones as long as JAX is not imported."""
+    """The settings that STANDARD names; before JAX is imported, those that it will read."""
     jax = sys.modules.get("jax")
     if jax is None:
-        return dict(STANDARD)
+        return {name: _from_environment(name, value) for name, value in STANDARD.items()}
     return {name: _plain(getattr(jax.config, name)) for name in STANDARD}
 
 
@@ -108,6 +108,15 @@ def _set(settings: Any) -> None:
     if jax is not None:
         for name, value in settings.items():
             jax.config.update(name, value)
+
+
+def _from_environment(name: str, standard: Any) -> Any:
+    text = os.environ.get(name.upper())
+    if text is None:
+        return standard
+    if isinstance(standard, bool):
+        return text.lower() in ("1", "on", "t", "true", "y", "yes")  # as JAX reads it
+    return type(standard)(text)
 
 
 def _plain(value: Any) -> Any:

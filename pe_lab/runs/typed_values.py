@@ -48,7 +48,7 @@ def checked(value: object, annotation: object, name: str) -> Any:
     # bool is a subclass of int in Python. In a config True is not a number.
     is_integer = isinstance(value, int) and not isinstance(value, bool)
     if annotation is float and is_integer:
-        return float(typing.cast(int, value))
+        value, is_integer = _as_float(typing.cast(int, value), name), False
     if annotation is float and isinstance(value, float):
         _check_float32(value, name)
     expected = types.NoneType if annotation is None else annotation
@@ -59,6 +59,13 @@ def checked(value: object, annotation: object, name: str) -> Any:
     if isinstance(expected, type) and not isinstance(value, expected):
         raise _wrong_type(value, annotation, name)
     return value
+
+
+def _as_float(value: int, name: str) -> float:
+    try:
+        return float(value)
+    except OverflowError as e:
+        raise UserError(f"{name} is too large: float32 ends at {_LARGEST:g}.") from e
 
 
 def _check_float32(value: float, name: str) -> None:

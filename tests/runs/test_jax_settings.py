@@ -147,3 +147,18 @@ def test_a_config_that_changes_a_setting_is_refused(tmp_path):
         cli.run(["examples", str(file)])
     assert str(raised.value) == sentence(f"The config {file}", "jax_enable_x64")
     assert not jax.config.jax_enable_x64
+
+
+@pytest.mark.slow
+def test_before_jax_is_imported_the_environment_decides():
+    """A program that sets a variable and imports an encoding first keeps its setting."""
+    program = (
+        "from pe_lab.runs import plugins\n"
+        "plugins.resolve('encodings', {'name': 'rope'})\n"
+        "import jax\n"
+        "print(jax.config.jax_enable_x64)"
+    )
+    environment = {**os.environ, "JAX_ENABLE_X64": "1"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")

@@ -29,13 +29,18 @@ def test_a_list_that_holds_itself_is_refused():
         plain(endless)
 
 
-@pytest.mark.parametrize("value", [1e-320, 1e39, -1e39, 1e-38, float("nan")])
+@pytest.mark.parametrize("value", [1e-320, 1e39, -1e39, 1e-38, float("nan"), 10**40])
 def test_a_number_that_float32_does_not_have_is_refused(value):
     with pytest.raises(UserError, match=r"^config\.train\.learning_rate must be "):
         checked(value, float, "config.train.learning_rate")
 
 
-@pytest.mark.parametrize("value", [0.0, -0.0, 2.0**-126, 3.4028234e38])
+def test_a_whole_number_that_no_float_has_is_refused():
+    with pytest.raises(UserError, match=r"^x is too large: float32 ends at 3\.4"):
+        checked(10**400, float, "x")
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 2.0**-126, 3.4028234e38, 10**10])
 def test_a_number_that_float32_has_is_taken(value):
     assert checked(value, float, "x") == value
 

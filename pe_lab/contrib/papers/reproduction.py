@@ -174,7 +174,7 @@ def _outcome(
     metric = metric_of(study, claim)
     if not reason and is_solved and len(values) < statistics.EXACT_FROM:
         reason = f"fewer than {statistics.EXACT_FROM} seeds have a number on both sides"
-    sign = -1 if metrics.BY_NAME[metric.name].lower_is_better else 1
+    sign = _sign(metric)
     differences = [a - b for a, b in values]
     difference = statistics.mean(differences)
     # Variants that are not compared have no interval.
@@ -183,13 +183,23 @@ def _outcome(
     if difference is not None and interval is not None:
         result = verdicts.verdict(
             sign * difference,
-            interval if sign > 0 else Interval(-interval.high, -interval.low, interval.kind),
+            _signed(interval, sign),
             is_solved=is_solved,
             is_authors_size=study.spec.reproduction.is_authors_size,
             theirs=sign * (claim.figures[0] - claim.figures[1]) if claim.figures else None,
         )
     means = tuple(map(statistics.mean, zip(*values, strict=True))) or (None, None)
     return Outcome(claim, a, b, metric, values, means, interval, solved, is_solved, result, reason)
+
+
+def _sign(metric: MetricSpec) -> int:
+    """Return -1 for a metric whose lower values are better, such as a loss."""
+    return -1 if metrics.BY_NAME[metric.name].lower_is_better else 1
+
+
+def _signed(interval: Interval, sign: int) -> Interval:
+    """Return the interval of a number times a sign."""
+    return interval if sign > 0 else Interval(-interval.high, -interval.low, interval.kind)
 
 
 def _of_figure(study: Study, claim: Claim) -> Outcome:
@@ -207,7 +217,10 @@ def _of_figure(study: Study, claim: Claim) -> Outcome:
     reason = "a number is compared at the authors' size alone"
     if study.spec.reproduction.is_authors_size:
         reason = ""
-        result = verdicts.verdict_on_figure(interval, claim.figures[0], is_solved=is_solved)
+        if interval is not None:
+            sign = _sign(metric)
+            signed, theirs = _signed(interval, sign), sign * claim.figures[0]
+            result = verdicts.verdict_on_figure(signed, theirs, is_solved=is_solved)
     means = (statistics.mean(values),)
     return Outcome(
         claim, claim.a, "", metric, (), means, interval, solved, is_solved, result, reason

@@ -70,10 +70,12 @@ def verdict(
     return "holds at the authors' size" if is_near else "undecided"
 
 
-def verdict_on_figure(interval: Interval | None, theirs: float, *, is_solved: bool) -> Verdict:
-    """Return the verdict on a figure of the paper, from the interval of our mean."""
-    if interval is None:
-        return "undecided"
+def verdict_on_figure(interval: Interval, theirs: float, *, is_solved: bool) -> Verdict:
+    """Return the verdict on a figure of the paper, from the interval of our mean.
+
+    Args:
+      interval, theirs: times -1 if lower values are better.
+    """
     if not is_solved:
         return _reached(interval, theirs)
     low, high = interval.low - theirs, interval.high - theirs

@@ -148,7 +148,7 @@ def _parameters(
         # A value of null is a key that is missing.
         given_values = {key: value for key, value in parameters.items() if value is not None}
         parameters = {**defaults, **given_values}
-        fraction = parameters.get("partial_rotary_factor")
+        fraction = given_values.get("partial_rotary_factor")  # the default is rounded already
         if isinstance(fraction, float) and parameters.get("rope_type") != "proportional":
             parameters["partial_rotary_factor"] = config_keys.rounded(model, fraction)
         if family.sections == "interleaved":  # also if the config does not say so

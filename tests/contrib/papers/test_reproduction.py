@@ -7,7 +7,7 @@ import pytest
 from pe_lab.contrib.papers import reproduction, verdicts
 from pe_lab.results import read_analysis_spec
 from pe_lab.results.statistics import Interval
-from pe_lab.runs import check_analysis_spec
+from pe_lab.runs import check_analysis_spec, record_rows
 from pe_lab.runs.errors import UserError
 from tests.results import studies
 from tests.results.contrasts import study
@@ -110,6 +110,24 @@ def test_a_claim_about_one_variant_is_a_figure(tmp_path):
     unsolved = (ROPE, {"validation": {4: 0.3}})
     (outcome,) = outcomes(tmp_path / "b", figure, rope=unsolved, is_authors_size=True)
     assert outcome.reason == "fewer than 5 seeds solved the training lengths"
+
+
+def test_a_figure_of_a_loss_is_not_reached_if_ours_is_larger(tmp_path):
+    """The verdict on a metric whose lower values are better has the other sign."""
+    unsolved = {"validation": {4: 0.3}}
+    for name, ours, verdict in (
+        ("worse", [5.0, 5.2, 5.1, 5.3, 5.2], "not reached at the authors' size"),
+        ("better", [0.1, 0.12, 0.11, 0.1, 0.12], "undecided"),
+    ):
+        entries = []
+        for seed, value in enumerate(ours):
+            run = record(f"{name}{seed}", seed, test={8: 0.0}, **unsolved)
+            run["rows"].append(record_rows.row("test", 8, 0, "negative_log_likelihood", value, 100))
+            entries.append((point("rope", seed), run))
+        figure = claim(b="", figures=(1.0,), metric="negative_log_likelihood")
+        values = {"paper": "Doe 2024", "claims": [figure], "is_authors_size": True}
+        of_study = studies.study(tmp_path / name, *entries, reproduction=values)
+        assert reproduction.outcomes(of_study)[0].verdict == verdict
 
 
 def test_eight_trained_seeds_decide_with_five_solved_ones_of_both(tmp_path):

@@ -21,9 +21,9 @@ from tests.results.plots.small_studies import small
 
 
 def test_it_shows_the_analysis_spec(tmp_path):
-    folder = small(tmp_path / "s", analysis={"question": "Why?\n'''"})
+    folder = small(tmp_path / "s", analysis={"question": "Why? '''"})
     module, _ = downloaded(folder, tmp_path)
-    assert module.analysis() == {"question": "Why?\n'''"}
+    assert module.analysis() == {"question": "Why? '''"}
 
 
 @pytest.mark.full
