@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from pe_lab.results import read_analysis_spec, significance, statistics
 from pe_lab.runs import analysis_spec, plugins
-from pe_lab.runs.analysis_spec import AnalysisSpec, Contrast, MetricPoint
+from pe_lab.runs.analysis_spec import AnalysisSpec, Claim, Contrast, MetricPoint
 from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.run import Run
 from pe_lab.sweeps.setups import Setups
@@ -68,7 +68,7 @@ def _setups(study: ExpandedStudy, setups: Setups) -> dict[Run, Setup]:
 
 def _unmeasured_comparisons(study: ExpandedStudy, spec: AnalysisSpec) -> list[str]:
     """A contrast or a claim has a point of its own that some run does not evaluate."""
-    comparisons = (*spec.contrasts, *spec.reproduction.claims)
+    comparisons: list[Contrast | Claim] = [*spec.contrasts, *spec.reproduction.claims]
     points = dict.fromkeys(comparison.point for comparison in comparisons)
     sentences = []
     for point in points:
