@@ -81,7 +81,15 @@ def _publish_row(file: Path, options: Options) -> int:
         label = bundles.unpack(file, folder)
         study = frame.read(folder)
         _check(file, study, options)
+        if (names := _rows_in(folder)) != {label}:
+            raise UserError(f"{file} has the label {label!r}, and its study has {_listed(names)}.")
         target = ROWS / _suite.folder_name(label)
+        files.restore_folder(target)
+        if target.exists() and (names := _rows_in(target)) != {label}:
+            raise UserError(
+                f"{target} holds {_listed(names)}, and no row is replaced by another one: give "
+                f"{label!r} another label."
+            )
         if target.exists() and not options.replace:
             raise UserError(f"{target} exists: give --replace to replace the published row.")
         published = table_of_suite.read_scores(suite.SCORES)
@@ -93,6 +101,16 @@ def _publish_row(file: Path, options: Options) -> int:
         files.replace_folder(folder, target)
     print(f"published the row of {label} in {target}; python -m docs.build adds it to the table")
     return 0
+
+
+def _rows_in(folder: Path) -> set[str]:
+    """Return the names of the rows of a study of the suite."""
+    _, entries = study_files.study_of(folder)
+    return {labels.get("model.encodings", "") for labels, _ in entries}
+
+
+def _listed(names: set[str]) -> str:
+    return f"the row{'s' * (len(names) > 1)} {', '.join(map(repr, sorted(names)))}"
 
 
 def _check(place: Path, study: Study, options: Options) -> None:

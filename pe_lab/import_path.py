@@ -19,7 +19,10 @@ def put_standard_library_first() -> None:
 
 
 def variables() -> dict[str, str]:
-    """The variables with which another Python process searches the same folders, in this order."""
+    """The variables with which another Python process searches the same folders, in this order.
+
+    The process is started with -P or PYTHONSAFEPATH: without one, `python -m` and `python -c`
+    search the working directory first. The variable would reach the programs that it starts, too.
+    """
     folders = [entry or os.getcwd() for entry in sys.path]  # "" is the working directory
-    # Without PYTHONSAFEPATH, `python -m` and `python -c` search the working directory first.
-    return {"PYTHONPATH": os.pathsep.join(folders), "PYTHONSAFEPATH": "1"}
+    return {"PYTHONPATH": os.pathsep.join(folders)}

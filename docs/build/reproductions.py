@@ -33,7 +33,7 @@ _HEADER = ("claim", "verdict", "at", "theirs", "ours", "a − b", "solved")
 
 def studies(root: Path) -> list[Study]:
     """Return the published studies that test claims of a paper, by name."""
-    files = sorted((root / STUDIES).glob("*/study.json"))
+    files = sorted((root / STUDIES).glob("[!.]*/study.json"))
     has_claims = ["reproduction" in json.loads(file.read_bytes())["analysis"] for file in files]
     return [frame.read(file.parent) for file in itertools.compress(files, has_claims)]
 

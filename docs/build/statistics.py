@@ -41,7 +41,7 @@ def lookups(root: Path) -> dict[str, Any]:
 def held_out(root: Path) -> tuple[str, str]:
     """Return the published studies whose training left out evaluation inputs, and the others."""
     names: dict[bool, list[str]] = {True: [], False: []}
-    for folder in sorted(path.parent for path in (root / STUDIES).glob("*/study.json")):
+    for folder in sorted(path.parent for path in (root / STUDIES).glob("[!.]*/study.json")):
         configs = frame.read(folder).cases["config"]
         excluded = {config["train"]["exclude_held_out"] for config in configs}
         for is_excluded in sorted(excluded):  # a study may have runs of both kinds

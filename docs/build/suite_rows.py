@@ -31,7 +31,7 @@ def _scores(root: Path) -> str:
     times = suite.step_times([root / costs.COSTS])
     published = suite_grid.FOLDERS.values()
     parts = [suite.scores(frame.read(root / folder), times) for folder in published]
-    for file in sorted((root / ADDED).glob("*/study.json")):
+    for file in sorted((root / ADDED).glob("[!.]*/study.json")):
         times = suite.step_times([file.parent / suite.COST])
         parts.append(suite.scores(frame.read(file.parent), times))
     whole = pd.concat(parts, ignore_index=True)

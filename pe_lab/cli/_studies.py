@@ -29,7 +29,7 @@ def folders() -> dict[str, Path]:
     """Return the folders of the studies in the results folders here, by name."""
     by_name: dict[str, Path] = {}
     for results in RESULTS:
-        for file in sorted(results.glob("*/study.json")):
+        for file in sorted(results.glob("[!.]*/study.json")):
             by_name.setdefault(file.parent.name, file.parent)
     return by_name
 

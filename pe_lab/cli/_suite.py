@@ -1,7 +1,7 @@
 """Training of rows of the standard suite, and the table of all rows."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ def run(
     # published ones are of a CPU.
     jax.config.update("jax_platforms", "cpu")
     # A mistake in the last row must not appear after the first one has trained.
+    _check_labels(rows, folder, bundle)
     tasks_of = {}
     for label, encodings in rows.items():
         tasks_of[label] = _trainable_tasks(form, label, encodings, folder, mode)
@@ -54,6 +55,24 @@ def run(
         if bundle:
             _write_bundle(rows, folder, bundle)
     return _training.report(failed)
+
+
+def _check_labels(rows: Iterable[str], folder: Path, bundle: Path | None) -> None:
+    """Check that rows have folders of their own.
+
+    Raises:
+      UserError: a label is no name of a folder or, with a bundle, of an archive's row.
+    """
+    label_of: dict[str, str] = {}
+    for label in rows:
+        if bundle:
+            bundles.check_label(label)
+        name = folder_name(label)
+        if label_of.setdefault(name, label) != label:
+            raise UserError(
+                f"The rows {label_of[name]!r} and {label!r} have one folder, {folder / name}: give "
+                f"one of them another label."
+            )
 
 
 def _write_bundle(rows: Mapping[str, Encodings], folder: Path, file: Path) -> None:
@@ -125,7 +144,7 @@ def _measure_cost(label: str, encodings: Encodings, file: Path) -> None:
 
 def _show(form: Form, folder: Path) -> None:
     """Print the tables of the published rows and of the rows in a folder, and write them there."""
-    rows = sorted(file.parent for file in folder.glob("*/study.json"))
+    rows = sorted(file.parent for file in folder.glob("[!.]*/study.json"))
     published = table_of_suite.read_scores(suite.SCORES)
     if form.is_smoke:
         if not rows:

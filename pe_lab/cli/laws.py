@@ -75,7 +75,6 @@ def run(options: Options) -> int:
     member = json.dumps({family: spec})
     # The process runs in the checkout, so it would not find a package of the current folder.
     environment = {**os.environ, **import_path.variables(), "PE_LAB_MEMBER": member}
-    del environment["PYTHONSAFEPATH"]  # the tests are in the checkout
     # A process of its own, because tests have settings that JAX reads when it is imported.
     status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     if status == _NO_TESTS:

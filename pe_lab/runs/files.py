@@ -28,7 +28,9 @@ _NO_FILE = (errno.ENOTDIR, errno.EISDIR, errno.ELOOP)
 MOST_BYTES = 100_000_000
 # Temporary files of `replacing`: .NAME.PID.THREAD.
 _TEMPORARY = re.compile(r"\..+\.(\d+)\.\d+")
-_SECONDS_OF_A_WRITE = 5.0
+# A process of another machine has an id that says nothing here, and may write just now. Its disk
+# may be slow, and its clock another.
+_SECONDS_OF_A_WRITE = 3600.0
 
 
 @contextlib.contextmanager
@@ -58,9 +60,8 @@ def replace_folder(source: Path, target: Path) -> None:
     the next call, as .NAME.before.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    new, before = (target.with_name(f".{target.name}.{word}") for word in ("new", "before"))
-    if before.exists() and not target.exists():
-        before.rename(target)  # of a call that was killed between its two renames
+    restore_folder(target)
+    new, before = _remains(target)
     for remains in (new, before):
         shutil.rmtree(remains, ignore_errors=True)
     try:
@@ -76,6 +77,18 @@ def replace_folder(source: Path, target: Path) -> None:
     shutil.rmtree(before, ignore_errors=True)
 
 
+def restore_folder(target: Path) -> None:
+    """Undo a call of `replace_folder` that was killed between its two renames."""
+    _, before = _remains(target)
+    if before.exists() and not target.exists():
+        before.rename(target)
+
+
+def _remains(target: Path) -> tuple[Path, Path]:
+    """Return what a killed `replace_folder` may leave: the new folder and the one before."""
+    return target.with_name(f".{target.name}.new"), target.with_name(f".{target.name}.before")
+
+
 def remove_remains(folder: Path) -> None:
     """Remove the temporary files that killed processes have left in a folder and below it."""
     for path in folder.rglob(".*"):
@@ -83,7 +96,6 @@ def remove_remains(folder: Path) -> None:
         with contextlib.suppress(OSError):
             if parts is None or not stat.S_ISREG(path.lstat().st_mode):
                 continue
-            # A process of another machine has an id that says nothing here, and writes just now.
             is_new = time.time() - path.lstat().st_mtime < _SECONDS_OF_A_WRITE
             if not is_new and not _is_alive(int(parts[1])):
                 path.unlink()

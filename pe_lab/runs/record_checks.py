@@ -32,6 +32,9 @@ def mistake(record: JsonObject) -> str | None:
         may_be_none = key in _OBJECTS_OR_NONE and record[key] is None
         if not isinstance(record[key], dict) and not may_be_none:
             return f"its {key} is not a JSON object"
+    sources = record["provenance"].get("sources")
+    if sources is not None and not _has_digests(sources):
+        return "the sources of its provenance are not digests by the name of a plugin"
     if not record["config"]:
         return "its config is empty"
     for key in _LISTS:
@@ -65,6 +68,12 @@ def _mistake_in_row(row: JsonObject) -> str | None:
     if is_share and (isinstance(value, list) or not 0 <= value <= 1):
         return f"the {row['metric']} of a row is {value!r}"
     return None
+
+
+def _has_digests(sources: Any) -> bool:
+    if not isinstance(sources, dict):
+        return False
+    return all(digest is None or isinstance(digest, str) for digest in sources.values())
 
 
 def _has_label(override: Any) -> bool:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from pe_lab.runs import code_versions
+from pe_lab.runs import code_versions, texts
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import ChanceLevel, JsonObject, Record, RecordRow, Sources
 
@@ -79,6 +79,17 @@ def _identity(override: JsonObject | None) -> JsonObject | None:
     if override is None:
         return None
     return {key: value for key, value in override.items() if key in _IDENTIFYING}
+
+
+def printable(row: JsonObject) -> JsonObject:
+    """Return a row with printable texts, except for those that identify its evaluation override.
+
+    They are compared with the override of a config, and no page shows them.
+    """
+    shown: dict[str, Any] = texts.printable_values(row)
+    if identity := _identity(row["override"]):
+        shown["override"] |= identity
+    return shown
 
 
 def check_label(record: Record, override: JsonObject) -> None:

@@ -28,6 +28,7 @@ from pe_lab.runs import (
     older_records,
     record_checks,
     record_lines,
+    record_rows,
     texts,
 )
 from pe_lab.runs.errors import UserError, described, one_line
@@ -159,10 +160,10 @@ def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
         raise DamagedRecord(path, reason)
     # Errors and words reach terminals and pages. The config stays, because it is trained again.
     if b"\\" in text or not text.isascii():
-        config = record["config"]
-        record = {**texts.printable_values(record), "config": config}
-    # A record of this version may lack newer settings or have removed ones. Its digest still
-    # belongs to the file.
+        rows = list(map(record_rows.printable, record["rows"]))
+        kept = {"config": record["config"], "rows": rows}
+        record = {**texts.printable_values(record | dict.fromkeys(kept)), **kept}
+    # A record may lack newer settings or have removed ones. Its digest is still the file's.
     config = older_records.with_current_settings(record["config"], path)
     return cast(Record, {**record, "config": config})
 

@@ -75,7 +75,7 @@ def read(folder: Path) -> StudyFile:
     """
     path = folder / "study.json"
     if not path.exists():
-        inside = sorted(file.parent for file in folder.glob("*/study.json"))
+        inside = sorted(file.parent for file in folder.glob("[!.]*/study.json"))
         hint = f" Its folder {inside[0]} holds one." if inside else ""
         raise UserError(f"There is no study in {folder}: {path} is missing.{hint}")
     try:

@@ -19,9 +19,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pe_lab
-from pe_lab.runs import files, names, plugin_sources, records
+from pe_lab.runs import code_versions, files, names, plugin_sources, records
 from pe_lab.runs.errors import UserError, one_line
-from pe_lab.runs.record_schema import JsonObject, Record
+from pe_lab.runs.record_schema import Record
 
 SCHEMA_VERSION = 1
 _MANIFEST = "manifest.json"
@@ -32,12 +32,14 @@ _DAMAGE = (
     EOFError,
     KeyError,
     OSError,
+    OverflowError,
     RuntimeError,
     TypeError,
     ValueError,
     zipfile.BadZipFile,
     zlib.error,
 )
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others raise errors of their own
 _TIME = (1980, 1, 1, 0, 0, 0)  # the same content gives the same archive
 
 
@@ -45,15 +47,15 @@ def write(folder: Path, label: str, file: Path) -> None:
     """Write the study of a results folder to an archive.
 
     Raises:
-      UserError: a class has changed since the training, or its file is gone.
+      UserError: a class has changed since the training of a run, or its file is gone.
     """
-    names.plain(label, "a row")
+    check_label(label)
     of_runs = records.read_all(folder)
     content = {_STUDY: (folder / _STUDY).read_bytes()}
     if (folder / _COST).exists():
         content[_COST] = (folder / _COST).read_bytes()
     content[records.ARCHIVE] = records.archive(of_runs.values())
-    for name, digest in _classes(of_runs.values()).items():
+    for name, digest in _classes(of_runs.values(), folder).items():
         content[_source_name(name)] = _source(name, digest)
     manifest = {
         "schema_version": SCHEMA_VERSION,
@@ -65,6 +67,15 @@ def write(folder: Path, label: str, file: Path) -> None:
     with files.replacing(file) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(content.items()):
             archive.writestr(zipfile.ZipInfo(name, _TIME), data, zipfile.ZIP_DEFLATED)
+
+
+def check_label(label: str) -> None:
+    """Check that an archive can hold a row with this label.
+
+    Raises:
+      UserError: it is no name of a file.
+    """
+    names.plain(label, "a row: give it a label, as in mine=my_package.mine:Mine")
 
 
 def unpack(file: Path, folder: Path) -> str:
@@ -87,7 +98,7 @@ def unpack(file: Path, folder: Path) -> str:
     for name, data in content.items():
         files.write_bytes(folder / name, data)
     _check_size(folder / records.ARCHIVE, file)
-    for name, digest in _classes(records.read_all(folder).values()).items():
+    for name, digest in _classes(records.read_all(folder).values(), file).items():
         source = content.get(_source_name(name))
         if source is None or _sha256(source)[: len(digest)] != digest:
             raise UserError(f"{file} lacks the file of {name} with which its runs were trained.")
@@ -103,6 +114,8 @@ def _content(file: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(file) as archive:
         if sum(each.file_size for each in archive.infolist()) > files.MOST_BYTES:
             raise ValueError(f"its files have more than {files.MOST_BYTES:,} bytes")
+        if any(each.compress_type not in _COMPRESSIONS for each in archive.infolist()):
+            raise ValueError("it has a file of another compression")
         members = archive.namelist()
         if len(set(members)) < len(members):
             raise ValueError("it has two files of one name")
@@ -125,12 +138,27 @@ def _check_size(archive: Path, file: Path) -> None:
         raise UserError(f"{file} has no records that can be read ({one_line(e)}).") from e
 
 
-def _classes(of_runs: Iterable[Record]) -> dict[str, str]:
-    """Return the digests of classes of other packages, by "encodings/package.module:Class"."""
+def _classes(of_runs: Iterable[Record], place: Path) -> dict[str, str]:
+    """Return the digests of classes of other packages, by "encodings/package.module:Class".
+
+    Args:
+      place: of the records, for errors.
+
+    Raises:
+      UserError: a run does not name its sources, or two runs have different digests of a class.
+    """
     digests: dict[str, str] = {}
     for record in of_runs:
-        sources: JsonObject = record["provenance"]["sources"] or {}
-        digests |= {name: digest for name, digest in sources.items() if ":" in name and digest}
+        if "sources" not in record["provenance"]:
+            raise UserError(f"{place} has the run {record['run_id']}, whose sources are unknown.")
+        for name, digest in code_versions.trained(record).items():
+            if ":" not in name or digest is None:
+                continue
+            if digests.setdefault(name, digest) != digest:
+                raise UserError(
+                    f"{place} has runs of two versions of {name}: train all runs of the row with "
+                    f"one version, in another folder."
+                )
     return digests
 
 

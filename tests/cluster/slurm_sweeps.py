@@ -127,7 +127,7 @@ def process_of(file):
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             command = (folder / "cmdline").read_text().split("\0")
-            if command[1:4] == ["-m", "pe_lab.training.process", str(file)]:
+            if command[1:5] == ["-P", "-m", "pe_lab.training.process", str(file)]:
                 return int(folder.name), dict(
                     v.split("=", 1)
                     for v in (folder / "environ").read_text().split("\0")

@@ -14,8 +14,10 @@ from docs.build import costs, suite_rows
 from docs.build import suite_grid as grid_of_docs
 from experiments import publish
 from pe_lab import cli
+from pe_lab.cli import _suite
 from pe_lab.results.suite import read_scores
 from pe_lab.runs import records
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import parse_several
 from pe_lab.studies import _suite as suite
 from pe_lab.studies import suite_grid
@@ -131,6 +133,27 @@ def test_an_unknown_encoding_is_refused_with_the_near_name():
 def test_a_mistake_in_the_last_encoding_is_reported_before_anything_is_trained(tmp_path):
     refused("suite", "alibi", "rpoe", "--smoke", f"--results={tmp_path / 'rows'}")
     assert not (tmp_path / "rows").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "bundle", "sentence"),
+    [
+        (["a", "a/b c"], Path("x.zip"), "'a/b c' is not the name of a row: give it a label, as "),
+        (["a" * 201], Path("x.zip"), "… is too long for the name of a row: give it a label, as "),
+        (["a", "a" * 201], None, "… is too long for the name of a row, from "),
+        (["a", ".."], None, "'..' is not the name of a row, from '..'."),
+        (["a b", "a_b"], None, "The rows 'a b' and 'a_b' have one folder, rows/a_b: give one of "),
+    ],
+)
+def test_labels_are_checked_before_a_training(tmp_path, monkeypatch, rows, bundle, sentence):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_suite, "_train", None)
+    encodings = {label: (dict(name="rope", base=100.0 + len(label)),) for label in rows}
+    mode = _suite.Mode()
+    with pytest.raises(UserError) as error:
+        _suite.run(suite.SMOKE, encodings, Path("rows"), mode, bundle)
+    assert sentence in str(error.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from pe_lab.runs import record_lines, record_rows, records
+from pe_lab.runs import record_lines, record_rows, records, texts
 from pe_lab.runs.errors import UserError
 from pe_lab.training import run_records
 from tests import tiny
@@ -13,6 +13,7 @@ ROW = record_rows.row("test", 8, 0, "exact_match", 0.5, 16)
 LIST = {**ROW, "metric": "first_error"}
 OVERRIDE = {"label": "a", "num_loops": 2, "reveals_target_length": False}
 WITH = {**ROW, "override": OVERRIDE}
+UNNAMED = "the sources of its provenance are not digests by the name of a plugin"
 AT_8 = "rows for exact_match at test length 8"
 
 
@@ -44,6 +45,10 @@ def test_a_record_as_pe_lab_writes_it_is_read(tmp_path):
         ({"rows": [{**ROW, "length": "8"}]}, "the length of a row is '8'"),
         ({"rows": [{**ROW, "split": ["test"]}]}, "the split of a row is ['test']"),
         ({"rows": [{**ROW, "override": {}}]}, "the override of a row is {}"),
+        *(
+            ({"provenance": {"sources": sources}}, UNNAMED)
+            for sources in (["a"], 1, {"tasks/copy": 5}, {"tasks/copy": ["a"]})
+        ),
         ({"rows": [{**ROW, "sources": 1}]}, "the sources of a row are 1"),
         ({"rows": [ROW, {**ROW, "value": 0.75}]}, f"it has two {AT_8}"),
         ({"rows": [ROW, {**ROW, "sources": {}}]}, f"it has two {AT_8}"),
@@ -65,6 +70,18 @@ def test_another_form_is_damage_in_one_sentence(tmp_path, changes, reason):
     with pytest.raises(UserError) as error:
         records.read(path)
     assert f"is damaged ({reason})" in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["\n", "\x1b[2J", "a\u2028b", "\u202e", "\\n"])
+def test_an_override_is_found_again_by_its_arguments(tmp_path, text):
+    task = {"name": "own:Task", "separator": text, text: [text]}
+    encodings = [{"name": "own:Code", "words": {"a": text}}]
+    override = {"label": f"a{text}", "task": task, "encodings": encodings, "axes": [["a", text]]}
+    row = {**ROW, "override": override}
+    (read_row,) = records.read(written(tmp_path, rows=[row]))["rows"]
+    assert record_rows.point_key(read_row) == record_rows.point_key(row)
+    shown = {"label": texts.printable(f"a{text}"), "axes": [["a", texts.printable(text)]]}
+    assert read_row["override"] == override | shown
 
 
 def test_rows_that_differ_in_one_part_of_their_point_are_no_repetition(tmp_path):

@@ -3,10 +3,12 @@
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from docs.build import costs, suite_grid, suite_rows
-from pe_lab.results import suite
+from pe_lab.cli import _studies
+from pe_lab.results import frame, suite
 from pe_lab.studies import _suite
 from pe_lab.studies import suite_grid as config
 
@@ -24,6 +26,19 @@ def test_the_shipped_scores_are_not_stale(tmp_path):
     assert suite_rows.is_stale(tmp_path)
     suite_rows.write(tmp_path)
     assert shipped.read_bytes() == (ROOT / suite_rows.SCORES).read_bytes()
+
+
+def test_what_a_killed_replacement_leaves_is_no_row(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine", ".mine.before", ".mine.new"):
+        for folder in (suite_rows.ADDED, Path("results")):
+            (folder / name).mkdir(parents=True)
+            (folder / name / "study.json").touch()
+    monkeypatch.setattr(suite_grid, "FOLDERS", {})
+    monkeypatch.setattr(frame, "read", lambda folder: folder)
+    monkeypatch.setattr(suite, "scores", lambda study, _: pd.DataFrame({"name": [study.name]}))
+    assert suite_rows._scores(tmp_path) == "name\nmine\n"
+    assert list(_studies.folders()) == ["mine"]
 
 
 def test_the_shipped_rows_of_pe_lab_have_every_rate_and_seed_and_a_task_of_the_suite():

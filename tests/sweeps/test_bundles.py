@@ -13,7 +13,7 @@ import pytest
 
 from experiments import publish
 from pe_lab.cli import _suite
-from pe_lab.runs import files, records, study_files
+from pe_lab.runs import files, record_lines, records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.studies import _suite as suite
 from pe_lab.sweeps import bundles
@@ -133,6 +133,70 @@ def test_an_archive_with_other_files_is_refused(
     assert str(raised.value).startswith(f"{file} {sentence}")
 
 
+@pytest.mark.parametrize(
+    "compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "lzma"]
+)
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_another_compression_is_refused(row, tmp_path, compression, is_damaged):
+    file = tmp_path / "mine.zip"
+    bundles.write(row[0], "mine", file)
+    with zipfile.ZipFile(file) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        for name, data in content.items():
+            archive.writestr(name, data)
+    changed = bytearray(file.read_bytes())
+    changed[60] ^= is_damaged
+    file.write_bytes(changed)
+    with pytest.raises(UserError, match=r"is no archive of `pe-lab suite --bundle` \("):
+        bundles.unpack(file, tmp_path / "out")
+
+
+CHANGED = {"sources": {"encodings/row_module:Mine": "1" * 16}}
+TWO_VERSIONS = "has runs of two versions of encodings/row_module:Mine: train all"
+
+
+@pytest.mark.parametrize(
+    ("provenance", "sentence"),
+    [
+        (CHANGED, TWO_VERSIONS),
+        ({}, "has the run r1, whose sources are unknown."),
+        ({"sources": None}, None),
+        ({"sources": {"encodings/row_module:Mine": None}}, None),
+        ({"sources": [1]}, "the sources of its provenance are not digests"),
+        ({"sources": {"encodings/row_module:Mine": 5}}, "the sources of its provenance are not"),
+    ],
+)
+@pytest.mark.parametrize("is_last", [False, True])
+def test_all_runs_of_a_row_have_one_version_of_a_class(
+    row, tmp_path, provenance, sentence, is_last
+):
+    folder, _ = row
+    file, changed = tmp_path / "mine.zip", tmp_path / "changed"
+    bundles.write(folder, "mine", file)
+    known = records.read_all(folder)["r0"]
+    other = {**known, "run_id": "r1", "provenance": provenance}
+    other["digest"] = records.digest(other)
+    if not is_last:
+        known, other = other | {"run_id": "r0"}, known | {"run_id": "r1"}
+        sentence = sentence and sentence.replace("r1", "r0")
+    lines = [record_lines.line(each) for each in (known, other)]
+    packed = gzip.compress("".join(lines).encode())
+    files.write_bytes(changed / records.ARCHIVE, packed)
+    (changed / "study.json").write_bytes((folder / "study.json").read_bytes())
+    with_digests(file, {records.ARCHIVE: packed})
+    if sentence is None:
+        assert bundles.unpack(file, tmp_path / "out") == "mine"
+        bundles.write(changed, "mine", tmp_path / "again.zip")
+        return
+    with pytest.raises(UserError) as raised:
+        bundles.unpack(file, tmp_path / "out")
+    assert sentence in str(raised.value)
+    with pytest.raises(UserError) as raised:
+        bundles.write(changed, "mine", tmp_path / "again.zip")
+    assert sentence in str(raised.value)
+
+
 @pytest.mark.slow
 def test_no_changed_byte_of_an_archive_changes_what_is_unpacked(row, tmp_path):
     file, out = tmp_path / "mine.zip", tmp_path / "out"
@@ -229,14 +293,27 @@ def published_row(folder, *, label="mine", seeds=3, changed=False):
 @pytest.mark.slow
 def test_a_row_is_published_once_or_replaced(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    bundles.write(published_row(tmp_path / "row"), "my row", tmp_path / "mine.zip")
+    bundles.write(published_row(tmp_path / "row", label="my row"), "my row", tmp_path / "mine.zip")
     options = publish.Options(study=tmp_path / "mine.zip")
     assert publish.run(options) == 0
     target = tmp_path / "results" / "published" / "suite_rows" / "my_row"
     assert {file.name for file in target.iterdir()} == {"study.json", "records.jsonl.gz"}
     with pytest.raises(UserError, match=r"suite_rows/my_row exists: give --replace"):
         publish.run(options)
-    assert publish.run(publish.Options(study=tmp_path / "mine.zip", replace=True)) == 0
+    replacing = publish.Options(study=tmp_path / "mine.zip", replace=True)
+    target.rename(target.with_name(".my_row.before"))  # as a kill leaves it
+    with pytest.raises(UserError, match=r"suite_rows/my_row exists: give --replace"):
+        publish.run(options)
+    assert publish.run(replacing) == 0
+    before = {file.name: file.read_bytes() for file in target.iterdir()}
+    bundles.write(published_row(tmp_path / "other", label="my_row"), "my_row", options.study)
+    with pytest.raises(UserError, match=r"my_row holds the row 'my row', and no row is replaced"):
+        publish.run(replacing)
+    assert {file.name: file.read_bytes() for file in target.iterdir()} == before
+    bundles.write(tmp_path / "other", "my row", options.study)
+    sentence = r"mine.zip has the label 'my row', and its study has the row 'my_row'\.$"
+    with pytest.raises(UserError, match=sentence):
+        publish.run(replacing)
 
 
 @pytest.mark.slow
@@ -263,7 +340,8 @@ def test_a_bundle_of_no_task_of_the_suite_is_no_row(tmp_path, monkeypatch):
 )
 def test_a_row_of_another_protocol_is_refused(tmp_path, monkeypatch, other, sentence):
     monkeypatch.chdir(tmp_path)
-    bundles.write(published_row(tmp_path / "row", **other), "mine", tmp_path / "mine.zip")
+    folder, label = published_row(tmp_path / "row", **other), other.get("label", "mine")
+    bundles.write(folder, label, tmp_path / "mine.zip")
     with pytest.raises(UserError) as raised:
         publish.run(publish.Options(study=tmp_path / "mine.zip"))
     start = f"{tmp_path / 'mine.zip'} is no row of the suite: {sentence}"

@@ -194,7 +194,9 @@ def _isolated() -> Iterator[None]:
     # JAX starts no thread before it is first used, so a fork of the server is safe.
     fork_is_safe = "ignore:os.fork:RuntimeWarning"
     filters = filter(None, [os.environ.get("PYTHONWARNINGS"), fork_is_safe])
-    os.environ.update(environment(), PYTHONWARNINGS=",".join(filters))
+    warnings = ",".join(filters)
+    # Not for the run groups, whose plugins may start scripts that import their neighbors.
+    os.environ.update(environment(), PYTHONSAFEPATH="1", PYTHONWARNINGS=warnings)
     try:
         yield
     finally:

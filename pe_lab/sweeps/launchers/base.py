@@ -76,7 +76,7 @@ def launcher(spec: object, workers: int | None = None) -> Launcher:
 
 def command(group_file: Path, folder: Path) -> list[str]:
     """The command that trains a run group."""
-    return [sys.executable, "-m", "pe_lab.training.process", str(group_file), str(folder)]
+    return [sys.executable, "-P", "-m", "pe_lab.training.process", str(group_file), str(folder)]
 
 
 def environment() -> dict[str, str]:

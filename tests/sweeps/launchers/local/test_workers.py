@@ -286,6 +286,27 @@ def test_workers_import_what_this_process_imports(launch, tmp_path, monkeypatch)
     assert events[1][1]["name"] == "only_here"
 
 
+SCRIPT = """
+import subprocess, sys
+out = subprocess.run([sys.executable, "tools/gen.py"], capture_output=True, text=True)
+report({"event": "script", "out": out.stdout, "error": out.stderr})
+"""
+
+
+@pytest.mark.parametrize(("of_user", "out"), [(None, "found\n"), ("1", "")])
+def test_a_script_of_a_plugin_imports_its_neighbor(launch, tmp_path, monkeypatch, of_user, out):
+    if of_user is None:
+        monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    else:
+        monkeypatch.setenv("PYTHONSAFEPATH", of_user)
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "neighbor_of_gen.py").write_text("print('found')", encoding="utf-8")
+    (tmp_path / "tools" / "gen.py").write_text("import neighbor_of_gen", encoding="utf-8")
+    program = f"import os; os.chdir({str(tmp_path)!r})\n{SCRIPT}"
+    _, events = launch({"a": program})
+    assert events[1][1]["out"] == out, events
+
+
 PRINTED = ("3", "[1]", "{}", '{"event": "failed"}', '{"returned": 0}', '{"worker": 1, "ended": 0}')
 PRINTS = [f"print({line!r})" for line in PRINTED]
 PRINTS += [f"import os; os.write(1, {line!r}.encode() + bytes([10]))" for line in PRINTED]

@@ -74,7 +74,8 @@ def launch(tmp_path, monkeypatch):
     played.mkdir()
     _command(
         played / "python",
-        f'test "$1 $2" = "-m pe_lab.training.process" && exec "{sys.executable}" -S "$3" "$4"',
+        f'test "$1 $2 $3" = "-P -m pe_lab.training.process" && '
+        f'exec "{sys.executable}" -S "$4" "$5"',
     )
     for name in ("sbatch", "srun", "squeue", "sacct", "scancel", "scontrol"):
         _command(played / name, f'exec "{sys.executable}" -S "{played / "played.py"}" {name} "$@"')
