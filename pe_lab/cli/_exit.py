@@ -97,39 +97,49 @@ def _status(body: Callable[[], int]) -> int:
         sys.stdout.flush()  # here, and not at the exit: the reader may be gone
         return status
     except UserError as e:
-        terminal.show(f"error: {shortened(str(e))}", is_error=True)
+        _show_error(f"error: {shortened(str(e))}")
         return 2
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _flush()
         return 0
     except OSError as e:
         if e.errno not in (*_DISK, *_NO_PLACE):
             raise
         kept = "; what is finished is kept, and the same command goes on"
-        terminal.show(f"error: {one_line(e)}{kept if e.errno in _DISK else ''}", is_error=True)
+        _show_error(f"error: {one_line(e)}{kept if e.errno in _DISK else ''}")
         return 1
     except Exception as e:
         if (reason := _device_error()) is not None:
-            print(f"error: {reason}", file=sys.stderr)
+            _show_error(f"error: {reason}")
             return 1
         if not _is_out_of_memory(e):
             raise
-        terminal.show(
-            f"error: This needs more memory than this machine has ({one_line(e)}).",
-            is_error=True,
-        )
+        _show_error(f"error: This needs more memory than this machine has ({one_line(e)}).")
         return 1
+
+
+def _show_error(sentence: str) -> None:
+    """Print a sentence to stderr, whose reader may be gone."""
+    with contextlib.suppress(OSError):
+        terminal.show(sentence, is_error=True)
+    _flush()
+
+
+def _flush() -> None:
+    """Print what is left to print, or drop it if the reader is gone."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # Python would try again at its exit, and end with another status
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _stop() -> NoReturn:
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # this process ends already
-    terminal.show(
-        "stopped; what is finished is kept, and the same command goes on from the last checkpoints",
-        is_error=True,
+    _show_error(
+        "stopped; what is finished is kept, and the same command goes on from the last checkpoints"
     )
-    with contextlib.suppress(OSError):  # the reader may be gone
-        sys.stdout.flush()
     # Threads of JAX and orbax, which may compute or read at this moment, end Python's own exit with
     # a segmentation fault.
     os._exit(130)

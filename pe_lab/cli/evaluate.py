@@ -15,7 +15,6 @@ changed since training. With --allow-changed-code each new row holds the digest 
 and tables prefer rows of the trained code. Exit status: 0, or 2 for wrong arguments.
 """
 
-import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from pe_lab.cli._arguments import allow_plugins, argument, flag, whole_number, w
 from pe_lab.runs import study_files, terminal
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.labels import parse
+from pe_lab.runs.plain_values import literal
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def run(options: Options) -> int:
         options.only_missing,
         allow_changed_code=options.allow_changed_code,
     )
-    with measure.continued(folder, request) as continued:
-        count = measure.add(folder, continued, print)
+    with measure.continued(folder, request) as (continued, begin):
+        count = measure.add(folder, continued, print, begin)
         none = "nothing to do: every run has all of these rows"
         terminal.show(f"{count} runs have new rows" if count else none)
         tables.show(folder)
@@ -114,7 +114,12 @@ def _selected(pairs: Sequence[str]) -> dict[str, Any]:
         if not isinstance(inner, dict) or last in inner:
             raise UserError(f"--select names {path!r} twice.")
         try:
-            inner[last] = ast.literal_eval(text)
-        except (ValueError, SyntaxError, TypeError):
+            inner[last] = literal(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
             inner[last] = text
+        except TypeError as e:
+            raise UserError(
+                f"--select compares with texts, numbers, True, False, None or lists of them, got "
+                f"{pair!r}."
+            ) from e
     return select

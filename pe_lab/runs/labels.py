@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from pe_lab.runs import texts
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plain_values import literal
 
 # A quoted string, or a user's class, package.module:Class.
 _QUOTED_OR_CLASS = re.compile(r"""'[^']*'|"[^"]*"|[A-Za-z_][\w.]*:[A-Za-z_]\w*""")
@@ -181,7 +182,7 @@ def _argument(node: ast.expr) -> object:
         return _plugin(node)
     if isinstance(node, ast.Tuple):
         return tuple(map(_argument, node.elts))
-    return ast.literal_eval(node)
+    return literal(node)
 
 
 def _name(node: ast.expr) -> str:

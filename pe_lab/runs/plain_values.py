@@ -1,9 +1,24 @@
 """Values of a config as plain Python: numbers of NumPy and JAX become Python's."""
 
+import ast
+import json
 from collections.abc import Mapping
 from typing import Any
 
 _DEEPEST = 50  # levels of a value: a config has about five
+
+
+def literal(code: str | ast.expr) -> Any:
+    """Return the value of a Python literal that a config may hold.
+
+    Raises:
+      TypeError: it is or holds a set, bytes, a complex number, "..." or a dict whose keys are no
+        texts.
+      Exception: others are those of `ast.literal_eval`.
+    """
+    value = plain(ast.literal_eval(code))
+    json.dumps(value)
+    return value
 
 
 def plain(value: object, depth: int = 0) -> Any:

@@ -63,10 +63,16 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _table(lines: list[str], width: int) -> list[str]:
-    """Return the lines of a table in Markdown, without what does not fit."""
+    """Return the lines of a table in Markdown, without what does not fit.
+
+    Lines that only begin like a table are wrapped.
+    """
     if max(map(len, lines)) <= width:
         return lines
     rows = [_cells(line) for line in lines if not set(line) <= set("|-")]
+    has_separator = len(rows) < len(lines)
+    if not (rows and all(rows) and has_separator):
+        return [part for line in lines for part in _wrapped(line, width)]
     rows = [row for row in rows if len(row) == len(rows[0])]
     header = rows[0]
     notes = []

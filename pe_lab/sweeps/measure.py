@@ -79,8 +79,12 @@ def add(
     folder: Path,
     request: EvaluationRequest,
     report: Callable[[str], None] = lambda line: None,
+    begin: Callable[[], None] = lambda: None,
 ) -> int:
     """Measure, and add rows to the records of a study's finished runs.
+
+    Args:
+      begin: called after all checks, before the first measurement.
 
     Returns:
       The number of runs with new rows.
@@ -92,6 +96,7 @@ def add(
     chosen = _chosen(folder, request.select)
     # All jobs are checked before the first one is measured.
     jobs = [job for job in _jobs(folder, chosen, request) if job.points]
+    begin()
     num_runs = 0
     for number, job in enumerate(jobs, 1):
         num_measured = _measure(folder, job)
@@ -105,28 +110,27 @@ def add(
 
 
 @contextlib.contextmanager
-def continued(folder: Path, request: EvaluationRequest) -> Iterator[EvaluationRequest]:
+def continued(
+    folder: Path, request: EvaluationRequest
+) -> Iterator[tuple[EvaluationRequest, Callable[[], None]]]:
     """Make the same command go on after a kill: then it passes over what it has measured.
 
-    A mark is in the folder from the start of the command until its end.
+    Yields the request and the `begin` of `add`. It leaves a mark in the folder, which is removed at
+    the end of the command. A command that is refused leaves no mark, because it measured nothing.
+    An error after the first measurement keeps the mark, as a kill does.
     """
     words = json.dumps(dataclasses.asdict(request) | {"only_missing": None}, sort_keys=True)
     digest = hashlib.sha256(words.encode()).hexdigest()[:16]
     mark = run_group_files.progress_path(folder, f"evaluate-{digest}")
     if mark.exists():
         request = dataclasses.replace(request, only_missing=True)
-    else:
-        records.write_json(mark, {"request": words})
-    try:
-        yield request
-    except UserError:
-        if not request.only_missing:  # it is refused, so nothing was measured
-            _remove(mark)
-        raise
-    _remove(mark)
 
+    def write_mark() -> None:
+        # With --only-missing the same command goes on without a mark.
+        if not request.only_missing:
+            records.write_json(mark, {"request": words})
 
-def _remove(mark: Path) -> None:
+    yield request, write_mark
     mark.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         mark.parent.rmdir()  # unless it has files

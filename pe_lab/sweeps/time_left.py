@@ -33,6 +33,7 @@ class _Group:
     Attributes:
       trained_steps: steps whose time is known.
       trained_seconds: the time that they took, without compilation.
+      trained_at_start: the `trained_seconds` of earlier processes.
       other_seconds: the time in which it did not train, in earlier processes.
     """
 
@@ -41,6 +42,7 @@ class _Group:
     trained_steps: int = 0
     trained_seconds: float = 0.0
     started_at: float | None = None
+    trained_at_start: float = 0.0
     other_seconds: float = 0.0
     is_active: bool = False
     has_ended: bool = False
@@ -49,6 +51,7 @@ class _Group:
         kind = event["event"]
         if kind == "started":
             self.started_at = now
+            self.trained_at_start = self.trained_seconds
         elif kind == "progress":
             self._add_steps(event)
         self.step = event.get("step", self.step)
@@ -70,7 +73,8 @@ class _Group:
         """Seconds in which the group has started, compiled or evaluated."""
         if self.started_at is None:
             return self.other_seconds
-        return max(0.0, now - self.started_at - self.trained_seconds)
+        trained = self.trained_seconds - self.trained_at_start
+        return self.other_seconds + max(0.0, now - self.started_at - trained)
 
     @property
     def planned_of_trained(self) -> float:

@@ -87,7 +87,8 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
     except Exception as e:  # recorded, so that the other run groups go on
         error = one_line(e)
         if not isinstance(e, UserError):
-            traceback.print_exc()
+            with contextlib.suppress(Exception):  # a plugin may have closed stderr
+                traceback.print_exc()
             error = devices.unusable() or described(e)
         _write_failures(group_file, folder, error)
         with contextlib.suppress(reports.ReaderIsGone):
@@ -197,12 +198,15 @@ def run_in_sweep(
     except BaseException:
         traceback.print_exc()
     finally:
-        with contextlib.suppress(OSError, reports.ReaderIsGone):
-            sys.stdout.flush()
-            sys.stderr.flush()
-            report({"returned": status})
-        # Threads and processes of plugins, which Python would wait for, end here.
-        os._exit(status)
+        try:
+            with contextlib.suppress(Exception):
+                report({"returned": status})
+            for output in (sys.stdout, sys.stderr):
+                with contextlib.suppress(Exception):  # a plugin may have closed or replaced it
+                    output.flush()
+        finally:
+            # Threads and processes of plugins, which Python would wait for, end here.
+            os._exit(status)
 
 
 def run_alone(group_file: Path, folder: Path) -> int:

@@ -142,7 +142,7 @@ def test_a_run_of_code_that_was_not_committed_or_is_unknown_is_not_published(tmp
     folder = write_study(tmp_path / "fake", (point("rope", 0), run))
     assert refused("publish", folder, cwd=tmp_path) == (
         f"1 run in {folder}, such as r0, used code that was not committed, or whose commit is "
-        "unknown: sweep again from a clean checkout, or give --allow_dirty."
+        "unknown: sweep again from a clean checkout, or give --allow-dirty."
     )
     assert not (tmp_path / "results").exists()
 

@@ -43,6 +43,37 @@ def test_what_a_plugin_prints_does_not_end_a_worker(tmp_path, monkeypatch):
     assert printed.getvalue() == b"2 ? 3 ? ?? ?\n"
 
 
+ENDS = {
+    "interrupt(2, None)": 130,
+    "fail(UserError('a mistake'))": 2,
+    "fail(OSError(errno.ENOSPC, 'full'))": 1,
+    "fail(MemoryError())": 1,
+    "print('more', flush=True)": 0,
+}
+
+
+@pytest.mark.parametrize(("end", "status"), ENDS.items())
+def test_a_reader_that_is_gone_changes_no_exit_status(end, status):
+    program = f"""
+import errno, os, sys
+from pe_lab.cli import _exit
+from pe_lab.runs.errors import UserError, interrupt
+def fail(error):
+    raise error
+def body():
+    reader, writer = os.pipe()
+    os.dup2(writer, 1), os.dup2(writer, 2)
+    os.close(reader)
+    print("not flushed")
+    {end}
+_exit.exit_with(body)
+"""
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, check=False, timeout=60)
+    assert done.returncode == status
+
+
 @pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-"])
 def test_a_closed_stream_ends_no_command_and_no_file_takes_its_number(redirected, tmp_path):
     program = f"{COMMAND.replace('exit_with(lambda:', 'exit_with(lambda: keep() or')}".replace(

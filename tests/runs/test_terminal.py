@@ -48,6 +48,21 @@ def test_no_line_of_a_table_is_wider_than_the_terminal(width):
     assert max(map(len, terminal.fitted(TABLE, width).split("\n"))) <= width
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["|" + "x" * 100],
+        ["|" + "-" * 100 + "|"],
+        ["|", "| " + "word " * 20],
+        ["| " + "word " * 20 + "|", "| a |"],
+        ["| a | b |", "|---|---|", "|" + " word" * 20],
+    ],
+)
+def test_lines_that_only_begin_like_a_table_keep_their_words(lines):
+    text = "\n".join(lines)
+    assert terminal.fitted(text, 40).split() == text.split()
+
+
 def test_names_that_would_become_equal_are_not_cut():
     rows = [f"| a long name of a variant, number {i} | 0.50 | 0.50 | 0.50 |" for i in range(2)]
     text = terminal.fitted("\n".join(["| variant | 4 | 8 | →10 |", "|-|-|-|-|", *rows]), 44)

@@ -114,6 +114,18 @@ def says(group, event, **more):
         ([says("a", "started"), 50, at("a", 100, 10.0), says("a", "ended", status=0)], 10 + 30),
         # A criterion ends groups at half of their steps.
         ([says("a", "started"), 50, at("a", 50, 5.0), says("a", "ended", status=0)], 10 + 30),
+        # A group that starts again keeps the 40 s outside of training, and 10 s more.
+        (
+            [
+                says("a", "started"),
+                100,
+                at("a", 50, 100 / 60),
+                says("a", "left"),
+                says("a", "started"),
+                10,
+            ],
+            60 + 60 + 50,
+        ),
         # A failed group says nothing.
         (
             [says("a", "started"), 9, at("a", 10, 10.0), says("a", "ended", status=1)],

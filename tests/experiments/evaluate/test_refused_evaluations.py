@@ -102,6 +102,18 @@ LENGTHS, OFFSETS = NUMBERS.format("lengths", 1), NUMBERS.format("offsets", 0)
             ["FOLDER", "--lengths=4", "--select=sed=0"],
             "select has no 'sed'. Did you mean 'seed'?",
         ),
+        *(
+            (
+                ["FOLDER", "--lengths=4", f"--select=seed={value}"],
+                "--select compares with texts, numbers, True, False, None or lists of them, got "
+                f"{f'seed={value}'!r}.",
+            )
+            for value in ("...", "{1,2}", "[0,(b'a',)]", "1j", "{1:2,'a':3}")
+        ),
+        (
+            ["FOLDER", "--lengths=4", "--encodings=rope(base={1,2})"],
+            "'rope(base={1,2})' does not read like ",
+        ),
         (["FOLDER", "--lengths=4", "--select==0"], "select has no ''. It has: "),
         (
             ["FOLDER", "--lengths=4", "--select=model.encoding=rope"],

@@ -191,18 +191,19 @@ def test_other_positions_that_tell_the_length_mark_their_rows(trained, folder):
     assert not any(record["exposure"]["reveals_target_length"] for record in read(folder).values())
 
 
-def evaluated(folder, request, kill_after=None):
+def evaluated(folder, request, kill_after=None, killed_by=KeyboardInterrupt):
     """What `pe-lab evaluate` does; the number of runs with new rows."""
-    with measure.continued(folder, request) as continued:
+    with measure.continued(folder, request) as (continued, begin):
         if kill_after is not None:
-            measure.add(folder, kill_after)
-            raise KeyboardInterrupt
-        return measure.add(folder, continued)
+            measure.add(folder, kill_after, begin=begin)
+            raise killed_by
+        return measure.add(folder, continued, begin=begin)
 
 
-def test_the_same_request_goes_on_after_a_kill(folder):
-    with pytest.raises(KeyboardInterrupt):
-        evaluated(folder, ask(4, 6), kill_after=ask(4))
+@pytest.mark.parametrize("error", [KeyboardInterrupt, UserError])
+def test_the_same_request_goes_on_after_a_kill_or_an_error_between_two_groups(folder, error):
+    with pytest.raises(error):
+        evaluated(folder, ask(4, 6), kill_after=ask(4), killed_by=error)
     with pytest.raises(UserError, match="has measured test length 4"):
         evaluated(folder, ask(4, 5))  # another request
     assert evaluated(folder, ask(4, 6)) == 3
@@ -210,3 +211,20 @@ def test_the_same_request_goes_on_after_a_kill(folder):
     with pytest.raises(UserError, match="has measured test length 4"):
         evaluated(folder, ask(4, 6))
     assert not (folder / "progress").exists()
+
+
+@pytest.mark.parametrize("end", [None, UserError, KeyboardInterrupt])
+def test_a_request_for_what_is_missing_permits_nothing_to_later_ones(folder, end):
+    measure.add(folder, ask(4))
+    if end is None:  # it is refused
+        refused = ask(4, only_missing=True, select=dict(sed=0)), ask(4, select=dict(sed=0))
+        for request in refused:
+            with pytest.raises(UserError, match="select has no 'sed'"):
+                evaluated(folder, request)
+    else:
+        request = ask(4, only_missing=True)
+        with pytest.raises(end):
+            evaluated(folder, request, kill_after=request, killed_by=end)
+    assert not (folder / "progress").exists()
+    with pytest.raises(UserError, match="has measured test length 4"):
+        evaluated(folder, ask(4))

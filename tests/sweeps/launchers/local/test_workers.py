@@ -87,6 +87,22 @@ def test_one_server_forks_all_groups_of_all_workers(launch):
     assert len({event["is"] for event in here}) == 6
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_group_that_has_closed_or_removed_its_streams_reports_its_end(launch, stream):
+    waits = "import sys, threading, time; threading.Thread(target=time.sleep, args=(60,)).start()"
+    start = time.monotonic()
+    statuses, _ = launch(
+        {
+            "closed": f"{waits}; sys.{stream}.close()",
+            "none": f"{waits}; sys.{stream} = None",
+            "failed": f"{waits}; sys.{stream}.close(); sys.exit(3)",
+        },
+        workers=3,
+    )
+    assert statuses == {"closed": 0, "none": 0, "failed": 3}
+    assert time.monotonic() - start < 50
+
+
 def test_a_server_that_is_killed_above_its_group_is_started_again(launch):
     """The end of its groups is not known, so they are killed and tried once more."""
     first = 'is_again or __import__("os").kill(__import__("os").getppid(), 9) or time.sleep(60)'
