@@ -138,7 +138,7 @@ def _check_size(archive: Path, file: Path) -> None:
         raise UserError(f"{file} has no records that can be read ({one_line(e)}).") from e
 
 
-def _classes(of_runs: Iterable[Record], place: Path) -> dict[str, str]:
+def _classes(row_records: Iterable[Record], place: Path) -> dict[str, str]:
     """Return the digests of classes of other packages, by "encodings/package.module:Class".
 
     Args:
@@ -148,7 +148,7 @@ def _classes(of_runs: Iterable[Record], place: Path) -> dict[str, str]:
       UserError: a run does not name its sources, or two runs have different digests of a class.
     """
     digests: dict[str, str] = {}
-    for record in of_runs:
+    for record in row_records:
         if "sources" not in record["provenance"]:
             raise UserError(f"{place} has the run {record['run_id']}, whose sources are unknown.")
         for name, digest in code_versions.trained(record).items():

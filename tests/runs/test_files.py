@@ -115,14 +115,14 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
     for name in (*stays, *goes):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (0, 0))
-    of_others = []  # of another machine, perhaps, with a slow disk or another clock
+    remains = []  # of another machine, perhaps, with a slow disk or another clock
     for age in (-600, 0, 60, 3000):
         new = tmp_path / f".table.csv.{ended.pid}.{age + 1000}"
         new.touch()
         os.utime(new, (time.time() - age,) * 2)
-        of_others.append(new.name)
+        remains.append(new.name)
     files.remove_remains(tmp_path)
-    assert sorted(content(tmp_path)) == sorted([*stays, *of_others])
+    assert sorted(content(tmp_path)) == sorted([*stays, *remains])
     files.remove_remains(tmp_path / "nowhere")
 
 

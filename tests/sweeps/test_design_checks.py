@@ -53,8 +53,8 @@ def test_a_claim_or_contrast_at_a_length_that_is_not_measured_is_named():
         "contrasts": [dict(a="rope", b="alibi", at=4 / 3)],
         "reproduction": dict(paper="Doe 2024", claims=[claim]),
     }
-    found = notes({"model.encodings": [ROPE, ALIBI]}, seeds=4, analysis=analysis)
-    named = [re.search(r"is (length \d, not evaluated)", note).group(1) for note in found]
+    sentences = notes({"model.encodings": [ROPE, ALIBI]}, seeds=4, analysis=analysis)
+    named = [re.search(r"is (length \d, not evaluated)", note).group(1) for note in sentences]
     assert named == ["length 4, not evaluated", "length 5, not evaluated"]
 
 

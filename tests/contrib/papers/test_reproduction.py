@@ -126,8 +126,8 @@ def test_a_figure_of_a_loss_is_not_reached_if_ours_is_larger(tmp_path):
             entries.append((point("rope", seed), run))
         figure = claim(b="", figures=(1.0,), metric="negative_log_likelihood")
         values = {"paper": "Doe 2024", "claims": [figure], "is_authors_size": True}
-        of_study = studies.study(tmp_path / name, *entries, reproduction=values)
-        assert reproduction.outcomes(of_study)[0].verdict == verdict
+        losses = studies.study(tmp_path / name, *entries, reproduction=values)
+        assert reproduction.outcomes(losses)[0].verdict == verdict
 
 
 def test_eight_trained_seeds_decide_with_five_solved_ones_of_both(tmp_path):
