@@ -4,7 +4,8 @@
 
 It trains one tiny run through the sweep's own processes and writes its tables.
 It prints the files of pe_lab, configs and experiments in which a function was called, in order of
-their first call, and the functions of pe_lab on the stack from the training loop to the softmax.
+their first call, process by process, and the functions of pe_lab on the stack from the training
+loop to the softmax.
 With --picture it draws the files into docs/architecture.svg. Exit status: 0.
 """
 
@@ -43,16 +44,23 @@ TRACER = '''
 import os
 import sys
 import threading
+import time
 
 root = os.environ["TRACE_ROOT"] + os.sep
 folder = os.environ["TRACE_FOLDER"]
 packages = os.environ["TRACE_PACKAGES"].split(",")
 softmax_file, softmax_name = os.environ["TRACE_SOFTMAX"].split(":")
 seen = set()
+started = time.time_ns()
+
+
+def thread():
+    return int(threading.current_thread() is not threading.main_thread())
 
 
 def note(name, line):
-    with open(os.path.join(folder, name), "a", encoding="utf-8") as file:
+    path = os.path.join(folder, f"{name}-{started}-{os.getpid()}-{thread()}")
+    with open(path, "a", encoding="utf-8") as file:
         file.write(line + "\\n")
 
 
@@ -73,8 +81,8 @@ def on_call(frame, event, argument):
     path = path[len(root):]
     if path.split(os.sep)[0] not in packages:
         return
-    if path not in seen and not is_importing(frame):
-        seen.add(path)
+    if (thread(), path) not in seen and not is_importing(frame):
+        seen.add((thread(), path))
         note("files", path)
     if path == softmax_file and code.co_name == softmax_name:
         stack = []
@@ -118,7 +126,7 @@ class Trace:
     """What a traced sweep has called.
 
     Attributes:
-      files: in order of their first call.
+      files: in order of their first call, process by process.
       stack: functions of pe_lab from the training loop to the softmax, both included.
     """
 
@@ -158,13 +166,24 @@ def trace() -> Trace:
         )
         if result.returncode != 0:
             raise RuntimeError(f"The sweep failed: {result.stderr}")
-        files = (notes / "files").read_text(encoding="utf-8").split()
-        stacks = (notes / "stack").read_text(encoding="utf-8").split("\n\n")
+        files = _read(notes, "files").split()
+        stacks = _read(notes, "stack").split("\n\n")
     training = [stack.split() for stack in stacks if LOOP in stack and STEP in stack]
     if not training:
         raise RuntimeError(f"No call of {SOFTMAX} has {LOOP} and {STEP} on its stack.")
     functions = training[0]
     return Trace(tuple(dict.fromkeys(files)), tuple(functions[functions.index(LOOP) :]))
+
+
+def _read(notes: Path, name: str) -> str:
+    """Return the notes of all processes in the order of their starts, main threads first.
+
+    How far two processes are at one time differs from sweep to sweep, and so would one order.
+    """
+    paths = sorted(
+        notes.glob(f"{name}-*"), key=lambda path: [int(part) for part in path.name.split("-")[1:]]
+    )
+    return "".join(path.read_text(encoding="utf-8") for path in paths)
 
 
 def picture(files: Sequence[str]) -> str:
