@@ -1,0 +1,61 @@
+"""Numbers that the designs of configs declare and that no table of a study prints.
+
+    python -m experiments.declared convolution FOLDER...
+    python -m experiments.declared more_seeds FOLDER...
+    python -m experiments.declared size_ladder FOLDER... --reference=FOLDER,... [--solved-in=FOLDER]
+    python -m experiments.declared alphabet FOLDER
+
+FOLDER is the folder of a study, such as results/published/suite_grid_copying. The first argument is
+the config, whose docstring declares the rules. Runs of all folders are read together, each once:
+`convolution` needs those of its form `tasks`; `more_seeds` those of its study and of suite_grid;
+`size_ladder` those of one size, as its reference those of suite_grid and of convolution, and a size
+that must be solved too, 2 x 128 for 4 x 128; `alphabet` those of its study.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from experiments.declared import common, ladder, repeats, tiers
+from pe_lab import cli
+from pe_lab.cli._arguments import argument, arguments, flag, separated
+from pe_lab.runs.errors import UserError
+
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of `python -m experiments.declared`."""
+
+    config: str = argument(
+        "the config that declares", choices=("convolution", "more_seeds", "size_ladder", "alphabet")
+    )
+    folders: Sequence[str] = arguments("folders of studies")
+    reference: Sequence[str] = flag(
+        "size_ladder: folders with the runs of width 64", separated, default=()
+    )
+    solved_in: str = flag("size_ladder: a size that rows must solve, too", str, default="")
+
+
+def run(options: Options) -> int:
+    if not options.folders or bool(options.reference) != (options.config == "size_ladder"):
+        raise UserError(
+            "Give the folders of studies; size_ladder needs --reference=FOLDER,... too."
+        )
+    lines = _LINES[options.config](options)
+    print("\n".join(lines))
+    return 0
+
+
+_LINES: Mapping[str, Callable[[Options], list[str]]] = {
+    "convolution": lambda options: tiers.convolution_lines(common.read(options.folders)),
+    "more_seeds": lambda options: tiers.more_seeds_lines(common.read(options.folders)),
+    "size_ladder": lambda options: ladder.size_ladder_lines(
+        common.read(options.folders),
+        common.read(options.reference),
+        common.read([options.solved_in]) if options.solved_in else None,
+    ),
+    "alphabet": lambda options: repeats.alphabet_lines(options.folders[0]),
+}
+
+if __name__ == "__main__":
+    cli.main_of(sys.modules[__name__], "python -m experiments.declared")

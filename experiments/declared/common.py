@@ -1,0 +1,60 @@
+"""Runs of studies, and shares of the solved ones that extrapolate."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from configs import convolution
+from pe_lab.results import clustered, frame, rule_comparison, run_scores
+from pe_lab.results.statistics import Interval
+
+SCORE, THRESHOLD = run_scores.at(2), 0.9
+RATE, LOSS = "train.learning_rate", run_scores.LOSS
+LEAST_TAU = 0.6
+
+
+def read(folders: Sequence[str]) -> pd.DataFrame:
+    """Return the runs of some studies, each once.
+
+    Columns: those of `run_scores.of`; rate; and row: the labels of all axes but task and rate, such
+    as "nope · convolution". The words for no convolution and no sinks are left out.
+    """
+    parts = []
+    for folder in folders:
+        study = frame.read(folder)
+        runs = run_scores.of(study.numbers)
+        axes = [axis for axis in study.axes if axis in runs and axis not in ("task", RATE)]
+        labels = runs[axes].replace([convolution.WITHOUT, "no sinks"], "")
+        rows = labels.apply(lambda of_run: " · ".join(filter(None, of_run)), axis=1)
+        parts.append(runs.assign(row=rows, rate=runs[RATE].astype(float)))
+    return pd.concat(parts, ignore_index=True).drop_duplicates("run_id")
+
+
+def counts(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return for each seed the numbers of runs that are solved, and of those that extrapolate."""
+    solved = runs["solved"].astype(bool)
+    extrapolates = solved & (runs[SCORE] >= THRESHOLD)
+    by_seed = pd.DataFrame({"extrapolates": extrapolates, "solved": solved, "seed": runs["seed"]})
+    return by_seed.groupby("seed").sum()
+
+
+def share(by_seed: pd.DataFrame) -> float:
+    """Return the share of the solved runs that extrapolate; NaN if none is solved."""
+    extrapolates, solved = by_seed.sum()
+    return float(extrapolates / solved) if solved else np.nan
+
+
+def share_text(by_seed: pd.DataFrame) -> str:
+    extrapolates, solved = by_seed.sum()
+    interval = clustered.interval(by_seed["extrapolates"], by_seed["solved"])
+    return f"{extrapolates}/{solved}{interval_text(interval)}"
+
+
+def interval_text(interval: Interval | None) -> str:
+    return f" [{interval.low:+.2f}, {interval.high:+.2f}]" if interval else ""
+
+
+def kendall(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return Kendall's tau-b of two lists of scores; NaN if all scores of one are equal."""
+    return float(rule_comparison.kendall(np.array(a)[:, None], np.array(b)[:, None])[0])

@@ -1,0 +1,112 @@
+"""Do the order of rows and the share of the learning rate hold in larger models?"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from configs import size_ladder
+from experiments.declared import common
+from pe_lab.results import statistics, variance
+from pe_lab.results.statistics import Interval
+
+
+def scores(runs: pd.DataFrame, tasks: Sequence[str]) -> "pd.Series[float]":
+    """Return the score of each row: the mean over tasks at the rate that validation chose."""
+    by_row = {}
+    for row, of_row in runs.groupby("row", sort=False):
+        of_tasks = [_score(of_row[of_row["task"] == task]) for task in tasks]
+        by_row[row] = np.mean(of_tasks)
+    return pd.Series(by_row)
+
+
+def _score(runs: pd.DataFrame) -> float:
+    """Return the mean over seeds at the one of the two declared rates with the lowest mean loss."""
+    by_rate = runs.groupby("rate")[[common.LOSS, common.SCORE]].mean()
+    return float(by_rate.loc[by_rate[common.LOSS].idxmin(), common.SCORE])
+
+
+def rate_share(values: NDArray[np.float64]) -> float:
+    """Return the share of the learning rate in the variance of [row, rate, seed] of one task."""
+    return variance.shares(values, ("row", "rate", "seed"))["rate"]
+
+
+def fall_of_rate_share(
+    small: Sequence[NDArray[np.float64]], large: Sequence[NDArray[np.float64]]
+) -> tuple[float, Interval]:
+    """Return the share of the rate in large models minus that in small ones, mean over tasks.
+
+    Args:
+      small, large: [row, rate, seed] of each task. Both sizes have the same rows and seeds.
+
+    Returns:
+      The difference, and its jackknife interval over seeds.
+    """
+    from scipy import stats
+
+    def statistic(parts: tuple[Sequence[NDArray[np.float64]], ...]) -> float:
+        before, after = (np.mean([rate_share(values) for values in part]) for part in parts)
+        return float(after - before)
+
+    def without(part: Sequence[NDArray[np.float64]], seed: int) -> list[NDArray[np.float64]]:
+        return [np.delete(values, seed, axis=2) for values in part]
+
+    num_seeds = small[0].shape[2]
+    center = statistic((small, large))
+    estimates = [statistic((without(small, s), without(large, s))) for s in range(num_seeds)]
+    quantile = stats.t.ppf((1 + statistics.CONFIDENCE) / 2, num_seeds - 1)
+    half = quantile * (num_seeds - 1) ** 0.5 * float(np.std(estimates))
+    return center, Interval(center - half, center + half, "jackknife")
+
+
+def size_ladder_lines(
+    runs: pd.DataFrame, reference: pd.DataFrame, solved_in: pd.DataFrame | None = None
+) -> list[str]:
+    """Return the order of the rows and the share of the rate, against the models of width 64.
+
+    Args:
+      solved_in: runs of another size. The share is that of rows which are solved there, too.
+    """
+    runs, reference = _of_ladder(runs), _of_ladder(reference)
+    sizes = [reference, runs] + ([] if solved_in is None else [_of_ladder(solved_in)])
+    tasks = [task for task in size_ladder.TASKS if task in set(runs["task"])]
+    here = scores(runs, tasks)
+    at_64 = scores(reference[reference["row"].isin(here.index)], tasks)[here.index]
+    lines = [f"{row:26} {at_64[row]:.2f} at width 64, {here[row]:.2f} here" for row in here.index]
+    tau = common.kendall(at_64.tolist(), here.tolist())
+    verdict = "the order holds" if tau > common.LEAST_TAU else "another order"
+    lines.append(f"tau {tau:.2f}: {verdict}")
+    small, large = [], []
+    for task in tasks:
+        of_task = [size[size["task"] == task] for size in sizes]
+        rows = sorted(set.intersection(*map(_solved_rows, of_task)))
+        if len(rows) > 1:  # a share needs two rows
+            small.append(_grid(of_task[0], rows))
+            large.append(_grid(of_task[1], rows))
+    if not small:
+        return [
+            *lines,
+            "share of the rate: no task has two rows that are always solved",
+        ]
+    center, interval = fall_of_rate_share(small, large)
+    change = f"{center:+.2f}{common.interval_text(interval)}, mean over {len(small)} tasks"
+    return [*lines, f"share of the rate, here minus at width 64: {change}"]
+
+
+def _of_ladder(runs: pd.DataFrame) -> pd.DataFrame:
+    is_asked = runs["rate"].isin(size_ladder.RATES) & (runs["seed"] < size_ladder.SEEDS)
+    return runs[is_asked & runs["task"].isin(size_ladder.TASKS)]
+
+
+def _solved_rows(runs: pd.DataFrame) -> set[str]:
+    """Return the rows of which every run is solved."""
+    solved = runs.groupby("row")["solved"].all()
+    return set(solved.index[solved])
+
+
+def _grid(runs: pd.DataFrame, rows: Sequence[str]) -> NDArray[np.float64]:
+    """Return the scores of one task, [row, rate, seed]."""
+    table = runs.pivot(index="row", columns=["rate", "seed"], values=common.SCORE)
+    shape = len(rows), len(size_ladder.RATES), -1
+    return table.loc[rows].sort_index(axis=1).to_numpy().reshape(shape)

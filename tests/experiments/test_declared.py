@@ -1,0 +1,116 @@
+"""Declared numbers on planted runs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from configs import convolution
+from experiments.declared import common, ladder, repeats, tiers
+
+SEEDS = 5
+NOPE = f"nope · {convolution.WITH}"
+
+
+def planted(scores, task="copy", rates=(1e-3, 3e-3), seeds=range(SEEDS), solved=True):
+    """Runs of rows whose score at twice the training length is the same in all runs."""
+    return pd.DataFrame(
+        [
+            {
+                "row": row,
+                "task": task,
+                "rate": rate,
+                "seed": seed,
+                "solved": solved,
+                common.SCORE: score,
+                common.LOSS: 1 / rate,
+            }
+            for row, score in scores.items()
+            for rate in rates
+            for seed in seeds
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "verdict"),
+    [
+        ({"shaw": 1, "kerple": 0.95, NOPE: 0.95}, "upper tier"),
+        ({"shaw": 1, "kerple": 0.95, NOPE: 0.85}, "below the upper tier"),
+        ({"shaw": 1, "kerple": 0.0, NOPE: 0.95}, "undecided"),  # the bar is 0
+    ],
+)
+def test_the_tier_of_convolutions_follows_the_declared_rule(scores, verdict):
+    assert tiers.tier(planted(scores), NOPE) == verdict
+
+
+def test_two_solved_runs_with_convolutions_decide_nothing():
+    runs = planted({"shaw": 1, "kerple": 1, NOPE: 1})
+    runs.loc[(runs["row"] == NOPE) & (runs["seed"] > 0), "solved"] = False
+    assert tiers.tier(runs, NOPE) == "undecided"
+
+
+def test_only_solved_runs_enter_a_share():
+    runs = pd.concat(
+        [planted({"shaw": 1}, seeds=[0]), planted({"shaw": 1}, seeds=[1], solved=False)]
+    )
+    assert common.counts(runs).sum().tolist() == [2, 2]
+
+
+def test_a_difference_of_shares_has_its_sign_and_an_interval_around_it():
+    old = pd.DataFrame({"extrapolates": [2, 2, 1, 2], "solved": [2, 2, 2, 2]})
+    new = pd.DataFrame({"extrapolates": [0, 1, 0, 0], "solved": [2, 2, 2, 2]})
+    center, interval = tiers.difference(old, new)
+    assert center == pytest.approx(1 / 8 - 7 / 8)
+    assert interval.low < center < interval.high < 0
+    assert tiers.difference(old, old)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("order", "text"),
+    [([1, 2, 3, 4], "tau 1.00: the order holds"), ([4, 3, 2, 1], "tau -1.00: another order")],
+)
+def test_the_ladder_finds_an_equal_order_and_a_reversed_one(order, text):
+    small = planted({f"row {i}": i / 4 for i in range(1, 5)})
+    large = planted({f"row {i}": order[i - 1] / 4 for i in range(1, 5)})
+    assert text in ladder.size_ladder_lines(large, small)
+
+
+def test_the_share_of_the_rate_needs_two_rows_that_are_solved_at_all_sizes():
+    names = {f"row {i}": i / 4 for i in range(1, 4)}
+    solved, unsolved = planted(names), planted(names, solved=False)
+    assert "mean over 1 tasks" in ladder.size_ladder_lines(solved, solved, solved)[-1]
+    assert "no task has two rows" in ladder.size_ladder_lines(solved, solved, unsolved)[-1]
+
+
+def test_a_score_is_read_at_the_rate_that_validation_chose():
+    low, high = planted({"rope": 0.2}, rates=[1e-3]), planted({"rope": 0.7}, rates=[3e-3])
+    assert ladder.scores(pd.concat([low, high]), ["copy"])["rope"] == pytest.approx(0.7)
+
+
+def grid(of_rate, of_seed=0.01):
+    """[row, rate, seed] with an effect of the rate, and small effects of rows and seeds."""
+    rows, rates, seeds = np.ix_(range(3), range(2), range(SEEDS))
+    noise = np.random.default_rng(0).normal(0, of_seed, (3, 2, SEEDS))
+    return 0.1 * rows + of_rate * rates + noise + 0 * seeds
+
+
+def test_a_planted_fall_of_the_share_of_the_rate_is_seen():
+    center, interval = ladder.fall_of_rate_share([grid(0.5)], [grid(0.05)])
+    assert center < -0.3
+    assert interval.high < 0
+    assert ladder.fall_of_rate_share([grid(0.5)], [grid(0.5)])[0] == 0
+
+
+def attributes(above, below, count_above=50):
+    rows = [(seed, 2, 50, round(50 * below)) for seed in range(SEEDS)]
+    rows += [(seed, 5, count_above, round(count_above * above)) for seed in range(SEEDS)]
+    return pd.DataFrame(rows, columns=["seed", "attribute_value", "count", "successes"])
+
+
+def test_the_effect_of_repeats_is_the_difference_of_the_two_sides_of_the_median():
+    effect = repeats.repeat_effect(attributes(above=0.2, below=0.8))
+    assert effect.to_list() == pytest.approx([-0.6] * SEEDS)
+
+
+def test_an_alphabet_with_few_examples_on_a_side_is_not_used():
+    assert repeats.repeat_effect(attributes(above=0.2, below=0.8, count_above=5)) is None
