@@ -149,11 +149,11 @@ def _markdown(text: str) -> str:
 
 
 def without_markup(text: str) -> str:
-    """Return Markdown in which no label or error can be an HTML tag, a link or an image.
+    """Return Markdown in which no label or error can be an HTML tag, a link, an image or a formula.
 
     A backslash before the sign could itself follow a backslash, so the signs are entities.
     """
-    return _TAG.sub("&lt;", text).replace("](", "]&#40;")
+    return _TAG.sub("&lt;", text).replace("](", "]&#40;").replace("$", "&#36;")
 
 
 def csv_text(frame: pd.DataFrame) -> str:

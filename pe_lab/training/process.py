@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from pe_lab.runs import jax_settings, locks, records, run_group_files, streams
+from pe_lab.runs import files, jax_settings, locks, records, run_group_files, streams
 from pe_lab.runs.errors import UserError, described, one_line
 from pe_lab.runs.evaluation_points import is_done
 from pe_lab.training import compilation_cache, devices, reports, run_records
@@ -216,7 +216,7 @@ def run_alone(group_file: Path, folder: Path) -> int:
     to_stdout = reports.to(reports.claim_stdout())
     status = main(group_file, folder, preemption_signal(), to_stdout)
     if status == locks.LATER:
-        mark.touch()
+        files.append_to(mark).close()
     return status
 
 

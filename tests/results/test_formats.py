@@ -35,6 +35,7 @@ def test_markdown_lines_up_as_text_and_keeps_its_columns():
         ("<img src=x onerror=alert(1)>", "&lt;img src=x onerror=alert(1)>"),
         ("\\<script>", "\\&lt;script>"),
         ("<!-- a", "&lt;!-- a"),
+        ("costs $1 or $2", "costs &#36;1 or &#36;2"),
         ("<javascript:alert(1)>", "&lt;javascript:alert(1)>"),
         ("[a](javascript:alert(1))", "[a]&#40;javascript:alert(1))"),
         ("![a](http://x/y.png)", "![a]&#40;http://x/y.png)"),

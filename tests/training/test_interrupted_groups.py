@@ -148,3 +148,17 @@ def test_only_the_process_itself_marks_that_it_is_to_be_started_again(tmp_path, 
     with start(tmp_path, group) as process:
         process.communicate()
     assert (process.returncode, mark.exists()) == (locks.LATER, False)
+
+
+def test_a_mark_is_not_written_through_a_link(tmp_path, monkeypatch):
+    file, target = tmp_path / "group.json", tmp_path / "mine"
+    monkeypatch.setattr(process.reports, "claim_stdout", lambda: None)
+
+    def end_later(*_):
+        file.with_suffix(".later").symlink_to(target)
+        return locks.LATER
+
+    monkeypatch.setattr(process, "main", end_later)
+    with pytest.raises(OSError, match="symbolic links"):
+        process.run_alone(file, tmp_path)
+    assert not target.exists()

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pe_lab.runs import locks, run_group_files
+from pe_lab.runs import files, locks, run_group_files
 from pe_lab.runs.errors import UserError, one_line, raise_if_interrupted
 from pe_lab.sweeps.launchers._watch import Watch
 from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, task_environment
@@ -94,7 +94,6 @@ class _RayTasks:
 
     def run(self, group_files: Sequence[Path]) -> dict[str, int]:
         self.waiting.extend(group_files)
-        (self.folder / "logs").mkdir(parents=True, exist_ok=True)
         try:
             while self.waiting or self.running:
                 raise_if_interrupted()
@@ -110,6 +109,7 @@ class _RayTasks:
             file = self.waiting.popleft().absolute()
             self.watch.begin(file)  # before the task can write its progress
             log = self.folder / "logs" / f"{file.stem}.log"
+            files.append_to(log, empty=True).close()  # which refuses a link
             mark = run_group_files.later_mark(file)
             words = command(file, self.folder)
             result = self.task.remote(words, self.variables, str(log), str(mark), locks.LATER)

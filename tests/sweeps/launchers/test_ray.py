@@ -110,6 +110,16 @@ def test_statuses_are_those_of_the_local_launcher_whatever_happens_to_a_task(lau
     check_all_ends(launch, tmp_path)
 
 
+@pytest.mark.usefixtures("played")
+def test_no_log_is_written_through_a_link(launch, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.log").symlink_to(tmp_path / "mine.txt")
+    with pytest.raises(OSError, match="symbolic links"):
+        launch({"a": ""})
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
 def test_a_task_asks_for_its_cores_and_gpus(played, launch):
     launch({"a": ""}, cpus=3, gpus=1)
     assert {"num_cpus": 3, "num_gpus": 1, "max_retries": 0} in played.resources
