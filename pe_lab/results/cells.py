@@ -3,269 +3,224 @@
 SUMMARIES has the summaries by name. `summary.summarize` makes the groups.
 """
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median_low
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from jaxtyping import Float, Int, Shaped
 
 from pe_lab.metrics.base import Limit, Value
 from pe_lab.results import kaplan_meier, statistics
 from pe_lab.results.formats import DASH, Cell, bracket, number
 from pe_lab.results.run_rows import value_of
-from pe_lab.results.statistics import Interval
+from pe_lab.results.statistics import Array, Interval
 from pe_lab.runs.first_steps import FirstStep
 
-
-@dataclass(frozen=True)
-class Rows:
-    """Some rows of a frame.
-
-    Slices of a frame would take a hundred times as long, and a large study has 100,000 cells.
-
-    Attributes:
-      columns: of the frame, as lists.
-      places: of the rows in the frame.
-    """
-
-    columns: Mapping[str, list[Any]]
-    places: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def __getitem__(self, name: str) -> list[Any]:
-        """Return a column of these rows."""
-        column = self.columns[name]
-        return [column[place] for place in self.places]
-
-    def where(self, flag: str) -> "Rows":
-        """Return the rows in which a column of flags is true."""
-        column = self.columns[flag]
-        return Rows(self.columns, [place for place in self.places if column[place]])
-
-    def by(self, name: str) -> "list[Rows]":
-        """Return the rows of each value of a column, in the order of their first use."""
-        places: dict[Any, list[int]] = {}
-        for place, value in zip(self.places, self[name], strict=True):
-            places.setdefault(value, []).append(place)
-        return [Rows(self.columns, of_value) for of_value in places.values()]
-
-    def values(self, style: str) -> list[Value | None]:
-        """Return the values of a metric with this style; None without one."""
-        bounds = self["bound"] if "bound" in self.columns else [""] * len(self)
-        return values_of(self["value"], bounds, style)
-
-    def known(self, style: str) -> list[Value]:
-        """Return the values that are known."""
-        return [value for value in self.values(style) if value is not None]
+Key = tuple[Any, ...]  # labels on the dimensions of a row or a column
 
 
 @dataclass(frozen=True)
-class Group:
-    """The runs of one cell.
+class Sample:
+    """The runs of cells that have equally many of them.
 
     Attributes:
-      rows: one for each run: variant, status, solved, value, …
+      keys: of the cells.
+      numbers: one row for each run: variant, status, solved, value, …
+      places: of the runs of each cell in the rows of `numbers`.
       style: of the metric.
-      candidates: the same of all settings that were tried; None if nothing was tuned.
+      intervals: of some cells, if more than their runs decides them (choice_intervals.py).
     """
 
-    rows: Rows
+    keys: Sequence[Key]
+    numbers: pd.DataFrame
+    places: Int[np.ndarray, "cells runs"]
     style: str = "share"
     lower_is_better: bool = False
-    candidates: Rows | None = None
+    intervals: Mapping[Key, Interval | None] = field(default_factory=dict)
+
+    def __getitem__(self, column: str) -> Shaped[np.ndarray, "cells runs"]:
+        """Return a column of the runs."""
+        return self.numbers[column].to_numpy()[self.places]
+
+    def values(self) -> list[list[Value | None]]:
+        """Return the values of each cell as the metric states them; None without a value."""
+        bounds = self["bound"] if "bound" in self.numbers else np.full(self.places.shape, "")
+        cells = []
+        for row in zip(self["value"].tolist(), bounds.tolist(), strict=True):
+            pairs = zip(*row, strict=True)
+            # NaN is a number that differs from itself.
+            cells.append([value_of(n, bound, self.style) if n == n else None for n, bound in pairs])
+        return cells
+
+    def known(self) -> list[list[Any]]:
+        """Return the values of each cell that are known."""
+        return [[value for value in cell if value is not None] for cell in self.values()]
 
 
-def values_of(
-    numbers: Sequence[int | float], bounds: Sequence[Any], style: str
-) -> list[Value | None]:
-    """Return the values that a frame has as numbers with bounds; None for NaN."""
-    values: list[Value | None] = []
-    for number_of_run, bound in zip(numbers, bounds, strict=True):
-        is_known = number_of_run == number_of_run  # not NaN
-        values.append(value_of(number_of_run, bound, style) if is_known else None)
-    return values
+def by_count(
+    values: Float[np.ndarray, "cells runs"],
+) -> Iterator[tuple[Int[np.ndarray, "n"], Float[np.ndarray, "n known"]]]:
+    """Yield the rows with equally many known values, and these values, so that none is NaN."""
+    is_known = ~np.isnan(values)
+    counts = is_known.sum(axis=1)
+    for count in np.unique(counts[counts > 0]):
+        rows = np.flatnonzero(counts == count)
+        yield rows, values[rows][is_known[rows]].reshape(len(rows), count)
 
 
-def center(group: Group, show: str) -> Cell:
-    """The center of a metric over the seeds of a variant, or of one variant for each task."""
-    strata = [rows.known(group.style) for rows in group.rows.by("variant")]
-    values = list(itertools.chain(*strata))
-    point = middle(values, show)
-    count = len(values)
-    if point is None:
-        return Cell(DASH)
-    if isinstance(point, Limit):
-        return Cell(str(point), point.length, count=count)
-    if isinstance(point, FirstStep):
-        bounds = kaplan_meier.interval(_first_steps(values))
-        if bounds is None:
-            return Cell(str(point), point.step, count=count)
-        first, last = bounds
-        interval = Interval(float(first.step), float(last.step), "Kaplan–Meier")
-        return Cell(f"{point} [{first}, {last}]", point.step, interval, count)
-    text = number(point, group.style)
-    if show == "mean":
-        spread = statistics.deviation(_numbers(values))
-        if spread is not None:
-            text += f" ± {number(spread, group.style, exact=False)}"
-        return Cell(text, point, count=count)
-    of_numbers = _interval(group, [_numbers(stratum) for stratum in strata], show)
-    return Cell(text + bracket(of_numbers, group.style), point, of_numbers, count)
+def _medians(sample: Sample) -> list[Cell]:
+    if sample.style == "limit":
+        return [_limit(values) for values in sample.known()]
+    if sample.style == "first_step":
+        return [_first_step(values) for values in sample.known()]
+    variants = sample["variant"].tolist()
+    cells = [Cell(DASH)] * len(variants)
+    for rows, values in by_count(sample["value"]):
+        medians = np.median(values, axis=1).tolist()
+        for row, median, seeds in zip(rows, medians, values.tolist(), strict=True):
+            # Order statistics have no form for several strata.
+            is_single = len(set(variants[row])) == 1
+            interval = statistics.order_statistics(seeds) if is_single else None
+            cells[row] = _cell(sample, median, interval, len(seeds))
+    return cells
 
 
-def middle(values: Sequence[Value], show: str) -> Value | None:
-    """Return a center: mean, iqm, or else the median; None without values."""
-    if not values:
-        return None
-    # All values of a metric have the same type.
-    limits = [value for value in values if isinstance(value, Limit)]
-    if limits:
-        # There is no limit between the two middle ones of an even count.
-        return median_low(limits)
-    first_steps = _first_steps(values)
-    if first_steps:
-        return kaplan_meier.median(first_steps)
-    numbers = _numbers(values)
-    if show == "mean":
-        return statistics.mean(numbers)
-    if show == "iqm":
-        return float(statistics.interquartile_mean(numbers))
-    return statistics.median(numbers)
+def _interquartile_means(sample: Sample) -> list[Cell]:
+    variants = sample["variant"]
+    all_values = sample["value"]
+    cells = [Cell(DASH)] * len(variants)
+    for rows, values in by_count(all_values):
+        means = statistics.interquartile_mean(values).tolist()
+        for row, mean, seeds in zip(rows, means, values, strict=True):
+            key = sample.keys[row]
+            if key in sample.intervals:
+                interval = sample.intervals[key]
+            else:
+                interval = _bootstrap(variants[row], all_values[row])
+            cells[row] = _cell(sample, mean, interval, len(seeds))
+    return cells
 
 
-def _numbers(values: Sequence[Value | None]) -> list[int | float]:
-    return [value for value in values if isinstance(value, int | float)]
-
-
-def _first_steps(values: Sequence[Value]) -> list[FirstStep]:
-    return [value for value in values if isinstance(value, FirstStep)]
-
-
-def _interval(group: Group, strata: Sequence[Sequence[int | float]], show: str) -> Interval | None:
-    """Return the interval that this number of seeds allows."""
-    is_single = len(strata) == 1
-    if show == "median":
-        # Order statistics have no form for several strata.
-        return statistics.order_statistics(strata[0]) if is_single else None
-    candidates = group.candidates
-    if is_single and candidates is not None and len(set(candidates["candidate"])) > 1:
-        chosen = candidates.where("is_chosen")
-        # Choosing by validation varies with the seeds, too. If most seeds have the chosen setting
-        # only, the interval takes it as given.
-        if chosen["compared"] == chosen["all_runs"]:
-            return choice_interval(candidates)
+def _bootstrap(variants: Shaped[np.ndarray, "n"], values: Array) -> Interval | None:
+    """Return an interval of the interquartile mean, stratified by variant; None if one has few."""
+    known = ~np.isnan(values)
+    strata = [values[known & (variants == variant)] for variant in dict.fromkeys(variants)]
     if min(map(len, strata)) < statistics.BOOTSTRAP_FROM:
         return None
     return statistics.bootstrap(strata, statistics.interquartile_mean)
 
 
-def choice_interval(candidates: Rows) -> Interval | None:
-    """Return an interval of the interquartile mean that includes the choice.
-
-    Each resample of the seeds chooses anew. None below ten seeds that every candidate has finished.
-    """
-    settings = []
-    for rows in candidates.by("place"):
-        seeds = zip(rows["seed"], rows["data_seed"], strict=True)
-        numbers = zip(rows["validation_loss"], rows["value"], strict=True)
-        of_setting = dict(zip(seeds, numbers, strict=True))
-        settings.append({seed: pair for seed, pair in of_setting.items() if pair[1] == pair[1]})
-    num_candidates = len(settings)
-    shared = [seed for seed in settings[0] if all(seed in runs for runs in settings)]
-    if len(shared) < statistics.BOOTSTRAP_FROM:
-        return None
-    # A seed is resampled as a whole: its losses, which choose, and its outcomes.
-    pairs = np.array([[runs[seed] for runs in settings] for seed in shared])  # [n, K, 2]
-    of_seeds = np.concatenate([pairs[..., 0], pairs[..., 1]], axis=1)
-
-    def of_the_best(sample: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
-        losses, outcomes = sample[..., :num_candidates], sample[..., num_candidates:]
-        best = losses.mean(axis=-2).argmin(axis=-1)
-        of_best = np.take_along_axis(outcomes, best[..., None, None], axis=-1)
-        return statistics.interquartile_mean(of_best[..., 0])
-
-    return statistics.bootstrap([of_seeds], of_the_best)  # [n, 2 K]
+def _cell(sample: Sample, center: float, interval: Interval | None, count: int) -> Cell:
+    text = number(center, sample.style) + bracket(interval, sample.style)
+    return Cell(text, center, interval, count)
 
 
-def _every_seed(group: Group) -> Cell:
+def _means(sample: Sample) -> list[Cell]:
+    """The means with standard deviations. Limits and first steps have none, but a median."""
+    if sample.style in ("limit", "first_step"):
+        return _medians(sample)
+    cells = [Cell(DASH)] * len(sample.keys)
+    for rows, values in by_count(sample["value"]):
+        for row, seeds in zip(rows, values.tolist(), strict=True):
+            mean, spread = statistics.mean(seeds), statistics.deviation(seeds)
+            text = number(mean, sample.style)
+            if spread is not None:
+                text += f" ± {number(spread, sample.style, exact=False)}"
+            cells[row] = Cell(text, mean, count=len(seeds))
+    return cells
+
+
+def _limit(values: Sequence[Limit]) -> Cell:
+    """The median. There is no limit between the two middle ones of an even count: the lower one."""
+    if not values:
+        return Cell(DASH)
+    middle = median_low(values)
+    return Cell(str(middle), middle.length, count=len(values))
+
+
+def _first_step(values: Sequence[FirstStep]) -> Cell:
+    median = kaplan_meier.median(values)
+    if median is None:
+        return Cell(DASH)
+    bounds = kaplan_meier.interval(values)
+    if bounds is None:
+        return Cell(str(median), median.step, count=len(values))
+    first, last = bounds
+    interval = Interval(float(first.step), float(last.step), "Kaplan–Meier")
+    return Cell(f"{median} [{first}, {last}]", median.step, interval, len(values))
+
+
+def _every_seed(sample: Sample) -> list[Cell]:
     """The value of every run. A run without a value has a dash, so that none is left out."""
-    texts = [number(value, group.style) for value in group.rows.values(group.style)]
-    return Cell(" ".join(texts) or DASH, count=len(texts))
+    cells = []
+    for values in sample.values():
+        text = " ".join(number(value, sample.style) for value in values)
+        cells.append(Cell(text, count=len(values)))
+    return cells
 
 
-def _best(group: Group) -> Cell:
-    """The best test value over all seeds and all settings that were tried."""
-    rows = group.rows if group.candidates is None else group.candidates
-    values: list[Any] = rows.known(group.style)
-    choose = min if group.lower_is_better else max
-    value = choose(values, default=None)
-    unrounded = value.length if isinstance(value, Limit) else value
-    return Cell(number(value, group.style), unrounded, count=len(values))
+def _best(sample: Sample) -> list[Cell]:
+    """The best value over all seeds."""
+    choose = min if sample.lower_is_better else max
+    cells = []
+    for values in sample.known():
+        value = choose(values, default=None)
+        unrounded = value.length if isinstance(value, Limit) else value
+        cells.append(Cell(number(value, sample.style), unrounded, count=len(values)))
+    return cells
 
 
-def _count(group: Group) -> Cell:
+def _count(sample: Sample) -> list[Cell]:
     """The number of runs that have the value 1, of the known ones.
 
     If the outcome of a finished run is known, a run that diverged counts, too: finished runs may
     have been evaluated there later, and a diverged run cannot be.
     """
-    successes, total = 0, 0
-    variants = group.rows.by("variant")
-    for rows in variants:
-        known = rows.known(group.style)
-        if known:
-            outcomes = zip(rows.values(group.style), rows["status"], strict=True)
-            successes += sum(value == 1 for value in known)
-            total += sum(v is not None or status == "diverged" for v, status in outcomes)
-    if not total:
-        return Cell(DASH)
-    # The rates of several tasks are not one rate, so they have no interval.
-    interval = statistics.wilson(successes, total) if len(variants) == 1 else None
-    return Cell(f"{successes}/{total}{bracket(interval)}", successes, interval, total)
+    values = sample["value"]
+    columns = (sample["variant"], ~np.isnan(values), sample["status"] == "diverged")
+    successes = (values == 1).sum(axis=1).tolist()
+    cells = []
+    for of_cell, variants, known, diverged in zip(successes, *columns, strict=True):
+        is_measured = np.isin(variants, list(set(variants[known])))
+        total = int((is_measured & (known | diverged)).sum())
+        # The rates of several tasks are not one rate, so they have no interval.
+        is_single = len(set(variants)) == 1
+        interval = statistics.wilson(of_cell, total) if is_single else None
+        text = f"{of_cell}/{total}{bracket(interval)}"
+        cells.append(Cell(text, of_cell, interval, total) if total else Cell(DASH))
+    return cells
 
 
-def _solved(group: Group) -> Cell:
+def _solved(sample: Sample) -> list[Cell]:
     """The number of runs that are solved, and of runs that did not finish."""
-    statuses = group.rows["status"]
-    count = sum(group.rows["solved"])
-    text = f"{count}/{len(statuses)}"
-    are_texts = [any(rows["is_text"]) for rows in group.rows.by("variant")]
-    if statuses and not count and not any(are_texts):
-        text += " not solved"
-    if statuses and all(are_texts):
-        text = DASH
-    for status in ("diverged", "failed"):
-        if status in statuses:
-            text += f", {statuses.count(status)} {status}"
-    return Cell(text, count, count=len(statuses))
+    columns = (sample[name].tolist() for name in ("variant", "status", "solved", "is_text"))
+    cells = []
+    for variants, statuses, solved, is_text in zip(*columns, strict=True):
+        count = sum(solved)
+        text = f"{count}/{len(statuses)}"
+        # A text has nothing to solve.
+        texts = {variant for variant, is_one in zip(variants, is_text, strict=True) if is_one}
+        if not count and not texts:
+            text += " not solved"
+        if texts == set(variants):
+            text = DASH
+        for status in ("diverged", "failed"):
+            if status in statuses:
+                text += f", {statuses.count(status)} {status}"
+        cells.append(Cell(text, count, count=len(statuses)))
+    return cells
 
 
-def _tied(group: Group) -> Cell:
-    """The range of a metric's median over the settings that validation does not separate."""
-    if group.candidates is None:
-        return Cell(DASH)
-    tied = group.candidates.where("is_tied").by("place")
-    medians = _numbers([middle(rows.known(group.style), "median") for rows in tied])
-    if not medians:
-        return Cell(DASH)
-    low, high = min(medians), max(medians)
-    amount = f"{len(tied)} of {len(set(group.candidates['candidate']))}"
-    ends = f"{number(low, group.style)}–{number(high, group.style)}"
-    return Cell(f"{ends} ({amount})", high - low)
-
-
-SUMMARIES: dict[str, Callable[[Group], Cell]] = {
-    "median": lambda group: center(group, "median"),
-    "mean": lambda group: center(group, "mean"),
-    "iqm": lambda group: center(group, "iqm"),
+SUMMARIES: dict[str, Callable[[Sample], list[Cell]]] = {
+    "median": _medians,
+    "mean": _means,
+    "iqm": _interquartile_means,
     "seeds": _every_seed,
     "best": _best,
     "count": _count,
     "solved": _solved,
-    "tied": _tied,
 }
+EMPTY = {"solved": Cell("0/0", 0)}  # cells without a run, if they are no dash

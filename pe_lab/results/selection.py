@@ -70,7 +70,7 @@ def choose(study: Study, axes: Sequence[str] | None = None) -> Study:
                 continue
             (best,) = same  # its labels and its override identify a variant
         names.append(best)
-        # Resamples choose anew (cells.choice_interval), so all settings keep their cases.
+        # Resamples choose anew (choice_intervals.py), so all settings keep their cases.
         of_variant = []
         for name, cases in zip(group, compared, strict=True):
             of_variant.append(_setting(study, name, best, cases, tuned))

@@ -4,7 +4,9 @@ Each of them takes the study with the variants that validation chose.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
 
 from pe_lab.metrics.auc import AREA_TO
 from pe_lab.results import (
@@ -153,19 +155,19 @@ def tuning(study: Study) -> Table:
     cases = study.candidates.merge(labels, on=["variant", "candidate"])
     without_choice = dataclasses.replace(study, candidates=None)
     by_setting = summaries.of_metric(without_choice, cases, metric, columns=["setting"])
-    tied = of(study, dataclasses.replace(metric, show="tied"))
     best = of(study, dataclasses.replace(metric, show="best"))
     rows = []
     for variant in study.by_name:
         of_variant = selection.settings_of(study, variant)
+        of_settings = [by_setting.at((variant,), (setting,)) for setting in settings]
         # The loss that decided. Seeds that the chosen setting alone has are not in it.
         loss = next(iter(of_variant.loc[of_variant["is_chosen"], "loss"]), float("inf"))
         row = [
             name(study, variant),
             Cell(_setting(study, variant)),
             Cell(number(loss, metrics.BY_NAME["in_distribution_loss"].style), loss),
-            tied.of(variant),
-            *(by_setting.at((variant,), (setting,)) for setting in settings),
+            _tied(of_variant, dict(zip(settings, of_settings, strict=True)), metric),
+            *of_settings,
         ]
         if study.spec.oracle:
             row.append(best.of(variant))
@@ -210,6 +212,19 @@ def budgets(study: Study) -> Table:
     caption = "Medians over runs. FLOPs are those of unpadded examples."
     header = ["variant", "finished runs", *(metrics.BY_NAME[metric].label for metric in names)]
     return notes.table("Budget of a run", caption, header, rows, of_table)
+
+
+def _tied(settings: pd.DataFrame, cells: Mapping[str, Cell], metric: MetricSpec) -> Cell:
+    """Return the range of the medians of the settings that validation does not separate."""
+    tied = settings.loc[settings["is_tied"], "setting"]
+    values = [cells[setting].value for setting in tied]
+    medians = [value for value in values if isinstance(value, int | float)]
+    if not medians:
+        return Cell(DASH)
+    low, high = min(medians), max(medians)
+    style = metrics.BY_NAME[metric.name].style
+    text = f"{number(low, style)}–{number(high, style)} ({len(tied)} of {len(settings)})"
+    return Cell(text, high - low)
 
 
 def _setting(study: Study, variant: str) -> str:

@@ -8,27 +8,22 @@ Each cell of a table is one of these summaries. `values_at` reads the numbers of
 point, and `of_metric` summarizes them.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pe_lab.metrics.base import LengthMetric
-from pe_lab.results.cells import SUMMARIES, Group, Rows
-from pe_lab.results.formats import Cell
+from pe_lab.results import choice_intervals
+from pe_lab.results.cells import EMPTY, SUMMARIES, Key, Sample
+from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.metrics import BY_NAME
+from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
-
-Key = tuple[Any, ...]  # labels on the dimensions of a row or a column
-_OF_SETTINGS = ("iqm", "best", "tied")  # summaries that read all settings
-# Columns of numbers, and then of candidates, that cells read.
-_READ = [
-    *("variant", "status", "solved", "is_text", "value", "bound"),
-    *("seed", "data_seed", "validation_loss", "place", "candidate", "compared"),
-    *("all_runs", "is_chosen", "is_tied"),
-]
 
 
 @dataclass(frozen=True)
@@ -93,34 +88,30 @@ def summarize(
     *,
     style: str = "share",
     lower_is_better: bool = False,
-    candidates: pd.DataFrame | None = None,
+    intervals: Mapping[Key, Interval | None] = {},
 ) -> Summary:
     """Summarize the column `value` of a frame for each combination of labels.
 
     Args:
       numbers: of `Study.numbers` or `values_at`.
       rows, columns: the columns of the frame with the labels.
-      show: median, mean, iqm (the interquartile mean), seeds, best, count, solved or tied.
+      show: median, mean, iqm (the interquartile mean), seeds, best, count or solved.
       style: of the metric, as its file declares it.
-      candidates: for summaries that compare settings, the same frame for all settings.
+      intervals: of the interquartile means of some cells, in place of those of their runs.
     """
+    places = _places(numbers, [*rows, *columns])
+    by_size: dict[int, list[Key]] = {}
+    for key, of_key in places.items():
+        by_size.setdefault(len(of_key), []).append(key)
     cells = {}
-    dimensions = [*rows, *columns]
-    lists = _lists(numbers)
-    all_settings, others = {}, {}
-    if candidates is not None:
-        all_settings, others = _lists(candidates), _places(candidates, dimensions)
-    for key, places in _places(numbers, dimensions).items():
-        of_key = Rows(all_settings, others[key]) if key in others else None
-        group = Group(Rows(lists, places), style, lower_is_better, of_key)
-        cells[key[: len(rows)], key[len(rows) :]] = SUMMARIES[show](group)
-    empty = SUMMARIES[show](Group(Rows(lists, ()), style))
+    # NumPy computes the cells with equally many runs together.
+    for keys in by_size.values():
+        of_size = np.array([places[key] for key in keys])
+        sample = Sample(keys, numbers, of_size, style, lower_is_better, intervals)
+        for key, cell in zip(keys, SUMMARIES[show](sample), strict=True):
+            cells[key[: len(rows)], key[len(rows) :]] = cell
     row_keys, column_keys = list(_places(numbers, rows)), list(_places(numbers, columns))
-    return Summary(row_keys, column_keys, cells, empty, numbers)
-
-
-def _lists(frame: pd.DataFrame) -> dict[str, list[Any]]:
-    return {str(name): frame[name].tolist() for name in _READ if name in frame}
+    return Summary(row_keys, column_keys, cells, EMPTY.get(show, Cell(DASH)), numbers)
 
 
 def groups(frame: pd.DataFrame, dimensions: Sequence[str]) -> dict[Key, pd.DataFrame]:
@@ -133,23 +124,24 @@ def groups(frame: pd.DataFrame, dimensions: Sequence[str]) -> dict[Key, pd.DataF
 
 def _places(frame: pd.DataFrame, dimensions: Sequence[str]) -> dict[Key, list[int]]:
     """Return the places of the rows of each combination of labels, in the order of `groups`."""
-    if not dimensions:
-        return {(): list(range(len(frame)))} if len(frame) else {}
     columns = [frame[dimension].tolist() for dimension in dimensions]
-    ranks = []
-    for column in columns:
-        labels = list(dict.fromkeys(column))
-        if as_numbers(labels) is not None:
-            labels.sort(key=float)
-        ranks.append({label: rank for rank, label in enumerate(labels)})
-    by_key: dict[Key, list[int]] = {}
-    for place, key in enumerate(zip(*columns, strict=True)):
-        by_key.setdefault(key, []).append(place)
+    keys = zip(*columns, strict=True) if columns else [()] * len(frame)
+    places: dict[Key, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
+    ranks = [_ranks(column) for column in columns]
 
-    def rank(key: Key) -> tuple[int, ...]:
-        return tuple(of_column[label] for of_column, label in zip(ranks, key, strict=True))
+    def rank(key: Key) -> list[int]:
+        return [of_column[label] for of_column, label in zip(ranks, key, strict=True)]
 
-    return {key: by_key[key] for key in sorted(by_key, key=rank)}
+    return {key: places[key] for key in sorted(places, key=rank)}
+
+
+def _ranks(labels: Sequence[Any]) -> dict[Any, int]:
+    order = list(dict.fromkeys(labels))
+    if as_numbers(order) is not None:
+        order.sort(key=float)
+    return {label: rank for rank, label in enumerate(order)}
 
 
 def as_numbers(labels: Sequence[Any]) -> list[float] | None:
@@ -250,35 +242,30 @@ def of_metric(
     point = point_of(study, metric) or metric.point
     # The count of solved runs reads a column of the cases.
     values = cases if show == "solved" else values_at(study, cases, metric.name, point)
-    candidates = None
-    if study.candidates is not None and show in _OF_SETTINGS:
+    intervals = {}
+    summarized = values
+    if study.candidates is not None and show in ("iqm", "best"):
         candidates = _candidates(study, cases, [*rows, *columns])
-        candidates = values_at(study, candidates, metric.name, point)
-    return summarize(
-        values,
+        of_settings = values_at(study, candidates, metric.name, point)
+        if show == "best":
+            summarized = of_settings
+        else:
+            intervals = choice_intervals.by_cell(study, groups(of_settings, [*rows, *columns]))
+    table = summarize(
+        summarized,
         rows,
         columns,
         show,
         style=entry.style,
         lower_is_better=entry.lower_is_better,
-        candidates=candidates,
+        intervals=intervals,
     )
+    return dataclasses.replace(table, values=values)
 
 
 def _candidates(study: Study, cases: pd.DataFrame, dimensions: Sequence[str]) -> pd.DataFrame:
     """Return the cases of all settings of some variants, with the labels of these."""
-    assert study.settings is not None
     assert study.candidates is not None
     others = [dimension for dimension in dimensions if dimension != "variant"]
     labels = cases[["variant", *others]].drop_duplicates()
-    of_settings = study.candidates.drop(columns=others, errors="ignore")
-    settings = study.settings.rename(columns={"runs": "compared", "solved": "num_solved"})
-    shared = settings.columns.intersection(of_settings.columns)
-    settings = settings.drop(columns=shared.difference(["variant", "candidate"]))
-    settings["place"] = range(len(settings))
-    settings["all_runs"] = settings["variant"].map(study.variants["runs"])
-    # A setting without a record has one row without a run.
-    merged = settings.merge(of_settings, on=["variant", "candidate"], how="left")
-    numbers = {"run": -1, "evaluation": 0, "max_length": 0}
-    merged[list(numbers)] = merged[list(numbers)].fillna(numbers).astype(int)
-    return merged.merge(labels, on="variant")
+    return study.candidates.drop(columns=others, errors="ignore").merge(labels, on="variant")

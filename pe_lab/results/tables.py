@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pe_lab.results import (
+    cells,
     comparable,
     compare,
     contrast_tables,
@@ -140,16 +141,11 @@ def _csv_columns(study: Study) -> pd.DataFrame:
 
 def _statistics(values: Array) -> pd.DataFrame:
     """Return the statistics of each row of numbers, among which NaN is no number."""
-    is_known = ~np.isnan(values)
-    counts = is_known.sum(axis=1)
     parts = []
-    for count in np.unique(counts):
-        rows = np.flatnonzero(counts == count)
-        # Every row of these has as many numbers, so NumPy computes them together.
-        known = values[rows][is_known[rows]].reshape(len(rows), count)
+    for rows, known in cells.by_count(values):
         columns: dict[str, object] = {
             "mean": [statistics.mean(row) for row in known.tolist()],
-            "sd": known.std(axis=1, ddof=1) if count > 1 else math.nan,
+            "sd": known.std(axis=1, ddof=1) if known.shape[1] > 1 else math.nan,
             "median": np.median(known, axis=1),
             "interquartile_mean": statistics.interquartile_mean(known),
         }

@@ -106,7 +106,7 @@ class MetricSpec:
 
     name: str  # a file of pe_lab/metrics
     point: MetricPoint = MetricPoint()
-    show: str = "median"  # one of SUMMARIES; "tied" in the table of the choice of settings
+    show: str = "median"  # one of SUMMARIES
     label: str = ""  # heading of its column; "" for one made from the name
 
 

@@ -5,8 +5,16 @@ import math
 
 import pytest
 
-from pe_lab.results import formats, frame, selection, standard_tables, statistics, summary, tables
-from pe_lab.results.cells import Rows, choice_interval
+from pe_lab.results import (
+    choice_intervals,
+    formats,
+    frame,
+    selection,
+    standard_tables,
+    statistics,
+    summary,
+    tables,
+)
 from pe_lab.runs import records
 from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 from tests.results import fake_study
@@ -42,10 +50,8 @@ def choose(folder, runs):
 
 def interval(chosen):
     """The interval of exact match at length 8 that includes the choice."""
-    labels = chosen.settings[["variant", "candidate"]].assign(place=range(len(chosen.settings)))
-    cases = chosen.candidates.merge(labels, on=["variant", "candidate"])
-    values = summary.values_at(chosen, cases, AT.name, AT.point)
-    return choice_interval(Rows(values.to_dict("list"), range(len(values))))
+    values_of_all = summary.values_at(chosen, chosen.candidates, AT.name, AT.point)
+    return choice_intervals.interval(values_of_all, chosen.settings["candidate"])
 
 
 def test_the_rate_of_the_least_validation_loss_is_chosen_whatever_the_test_says(tmp_path):
@@ -141,7 +147,11 @@ def test_after_two_stages_the_interval_takes_the_choice_as_given(tmp_path):
 
 def test_rates_that_as_many_seeds_solve_are_tied(tmp_path):
     runs = {"1": [(0.2, 0.9)], "2": [(0.1, 0.3)], "3": [(math.inf, 0.0)]}
-    assert list(choose(tmp_path, runs).settings.query("is_tied")["loss"]) == [0.2, 0.1]
+    chosen = choose(tmp_path, runs)
+    assert list(chosen.settings.query("is_tied")["loss"]) == [0.2, 0.1]
+    table = standard_tables.tuning(chosen)
+    tied = table.rows[0][table.header.index("tied settings")]
+    assert (tied.text, tied.value) == ("0.30–0.90 (2 of 3)", pytest.approx(0.6))
 
 
 def test_without_tuned_axes_every_point_is_a_variant(tmp_path):
@@ -157,6 +167,8 @@ def test_the_interval_holds_what_choosing_adds(tmp_path):
     chosen = choose(tmp_path, {"1": one, "2": two})
     found = interval(chosen)
     assert (found.low, found.high) == pytest.approx((0.2, 0.8))
+    cell = summary.of_metric(chosen, chosen.cases, dataclasses.replace(AT, show="iqm")).of("rope")
+    assert cell.interval == found
     assert statistics.center(values(chosen, "rope", 8)).interval.kind == "constant"
 
 

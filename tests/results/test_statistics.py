@@ -1,12 +1,12 @@
 """Centers and intervals agree with their formulas and with SciPy."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from pe_lab.metrics.base import Limit
-from pe_lab.results import cells
 from pe_lab.results import statistics as s
+from pe_lab.results import summary
 
 
 def mean(values):
@@ -141,11 +141,12 @@ def test_the_median_of_an_even_count_is_the_mean_of_the_two_middle_values():
     assert (s.median([3, 1, 2]), s.median([4, 1, 2, 3])) == (2, 2.5)
 
 
-def test_the_middle_of_limits_is_a_limit():
+def test_the_median_of_limits_is_a_limit():
     """There is none between two limits, so it is the lower one."""
-    limits = [Limit(8, 1), Limit(4), Limit(8), Limit(4, -1)]
-    assert cells.middle(limits, "median") == Limit(4)
-    assert cells.middle(limits[1:], "median") == Limit(4)
+    limits = pd.DataFrame({"variant": "rope", "value": [8, 4, 8, 4], "bound": ["≥", "", "", "<"]})
+    for rows in (limits, limits[1:]):
+        cell = summary.summarize(rows, ["variant"], style="limit").of("rope")
+        assert (cell.text, cell.value, cell.count) == ("4", 4, len(rows))
 
 
 def test_coverage_is_of_the_next_number_of_seeds_below():
