@@ -100,12 +100,12 @@ class AlignedText(Task):
 
     @functools.cached_property
     def corpus(self) -> str:
-        from pe_lab.data import made, text  # TFDS takes a second to import
+        from pe_lab.data import made, sources, text  # TFDS takes a second to import
 
         folder = Path(user_path(self.data_dir))
         if self.dataset is None:
             path = None if self.path is None else Path(self.path)
-            rows = text.pairs(self.source, self.target, path)
+            rows = sources.pairs(self.source, self.target, path)
             return text.prepare(rows, folder)
         if self.dataset in made.HASHES:
             return text.prepare_made(self.dataset, folder)

@@ -274,6 +274,13 @@ class Task(ChecksChoices):
         """Return the lengths that evaluation examples of `length` can have, usually that one."""
         return range(length, length + 1)
 
+    def evaluation_key_length(self, length: Scalar) -> Scalar:
+        """Return the length in the keys of evaluation examples of `length`.
+
+        Lengths with one key share what `sample` draws with it, such as a place in a text.
+        """
+        return length
+
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
         """Return what the structure of a target reveals before the target is predicted.
 

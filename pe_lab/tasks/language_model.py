@@ -2,8 +2,11 @@
 
 The prompt is empty. The target is a window of `length` bytes at a uniform offset of the split, and
 the model predicts all of it. A window may begin and end inside a document and continue into the
-next one, like the contexts of language models, so that all lengths are measured on the same text;
-no window crosses the end of a split. A window ends anywhere, so `layout.end_token` should be False.
+next one, like the contexts of language models, unless `within_documents` is set; no window crosses
+the end of a split. A window ends anywhere, so `layout.end_token` should be False.
+
+To compare contexts, evaluate the same bytes with each: with align="end" and longest=2048, every
+evaluation window is the end of one of 2,048 bytes, so all lengths end with the same bytes.
 
 The score is the mean negative log-likelihood of each index (`negative_log_likelihood_by_place`);
 pe_lab/metrics/negative_log_likelihood_by_place.py computes perplexities and bits per byte from it.
@@ -17,14 +20,23 @@ Differs: bytes instead of words or subwords, so that no tokenizer affects the po
 import functools
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.paths import user_path
 from pe_lab.tasks._bytes import VOCABULARY, joined, same_size
-from pe_lab.tasks.base import Example, Task, Vocabulary, make_example
+from pe_lab.tasks.base import Example, Scalar, Task, Vocabulary, make_example
+
+
+class SplitText(NamedTuple):
+    """The text of a split, and the ends of its documents after a 0."""
+
+    content: np.ndarray
+    ends: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -33,20 +45,36 @@ class LanguageModel(Task):
 
     Args:
       path: a folder of UTF-8 text, whose files are assigned to splits by their content, or one
-        file, which is cut into splits.
+        file, which is cut into splits. Files may end in .gz or .zst; those in .jsonl and .parquet
+        hold several documents.
       dataset: instead of a path, "stories", a corpus that is made by code and equal on every
         machine; or any text data set of TFDS that is prepared in data_dir as array_record.
       data_dir: the folder of prepared data sets. The content of a path is prepared there as
         "corpus/<hash of its content>"; that name as `dataset` reproduces the text. Records have
         this name (`provenance.corpus`).
+      splits: of a path: the bytes of train, validation and test, such as (90_000_000, 5_000_000,
+        5_000_000) for enwik8; or "named" for a folder with files or folders named train, validation
+        and test.
+      feature: the name of the text in a set, or in a file of .jsonl or .parquet, with several.
+      max_bytes: of each split, only its first bytes.
+      within_documents: no window crosses the end of a document.
+      longest: evaluation places windows of this many bytes, and a shorter window is one end of it.
+      align: the end of the longest window that the windows of all lengths share.
     """
 
     path: str | None = None
     dataset: str | None = None
     data_dir: str = ".cache/datasets"
+    splits: tuple[int, int, int] | Literal["named"] | None = None
+    feature: str | None = None
+    max_bytes: int | None = None
+    within_documents: bool = False
+    longest: int | None = None
+    align: Literal["start", "end"] = "start"
 
     length_name = "bytes"
     is_text = True
+    later_arguments = ("splits", "feature", "max_bytes", "within_documents", "longest", "align")
 
     def __post_init__(self):
         if (self.path is None) == (self.dataset is None):
@@ -54,6 +82,14 @@ class LanguageModel(Task):
                 f"language_model reads either a path or a dataset, got path={self.path!r} and "
                 f"dataset={self.dataset!r}."
             )
+        if self.path is None and self.splits is not None:
+            raise ValueError("language_model's splits are of a path: a dataset has its own.")
+        if self.align == "end" and self.longest is None:
+            raise ValueError("language_model needs longest=BYTES for align='end'.")
+        sizes = [self.longest, self.max_bytes]
+        sizes += self.splits if isinstance(self.splits, tuple) else ()
+        if any(size is not None and size < 1 for size in sizes):
+            raise ValueError("language_model's splits, max_bytes and longest must be at least 1.")
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -61,53 +97,102 @@ class LanguageModel(Task):
 
     @property
     def max_length(self) -> int | None:
-        return min(len(text) for text in self._texts.values())
+        sizes = []
+        for content, ends in self._split_texts.values():
+            sizes.append(int(np.diff(ends).max()) if self.within_documents else len(content))
+        if self.longest is None:
+            return min(sizes)
+        if self.longest > min(sizes):
+            unit = "document" if self.within_documents else "text"
+            raise UserError(
+                f"language_model's longest={self.longest} is more than the {min(sizes)} bytes of "
+                f"the longest {unit} of a split."
+            )
+        return self.longest
 
     def prompt_bound(self, length: int) -> int:
         return 0
 
     def data(self, split: str) -> dict[str, np.ndarray]:
-        arrays = {name: {"bytes": text} for name, text in self._texts.items()}
-        size = len(self._texts[split])  # without padding
-        return {**same_size(arrays, split), "size": np.asarray(size, np.int32)}
+        contents = {name: {"bytes": text.content} for name, text in self._split_texts.items()}
+        size = len(self._split_texts[split].content)  # without padding
+        data = {**same_size(contents, split), "size": np.asarray(size, np.int32)}
+        if self.within_documents:
+            data["ends"] = self._padded_ends(split)
+        if self.longest is not None:
+            # Training uses all documents. Only evaluation compares lengths.
+            data["longest"] = np.asarray(0 if split == "train" else self.longest, np.int32)
+        return data
+
+    def _padded_ends(self, split: str) -> np.ndarray:
+        """Return ends with empty documents, so that validation and test have one shape."""
+        ends = self._split_texts[split].ends
+        others = ("train",) if split == "train" else ("validation", "test")
+        most = max(len(self._split_texts[other].ends) for other in others)
+        return np.pad(ends, (0, most - len(ends)), mode="edge")
+
+    def evaluation_key_length(self, length: Scalar) -> Scalar:
+        return length if self.longest is None else jnp.asarray(self.longest)
 
     @functools.cached_property
     def corpus(self) -> str:
-        from pe_lab.data import made, text  # TFDS takes a second to import
+        from pe_lab.data import made, sources, text  # TFDS takes a second to import
 
         folder = Path(user_path(self.data_dir))
         if self.path is not None:
-            return text.prepare(text.documents(Path(self.path)), folder)
+            rows = sources.documents(Path(self.path), self.feature or "text", self.splits)
+            return text.prepare(rows, folder)
         assert self.dataset is not None
         if self.dataset in made.HASHES:
             return text.prepare_made(self.dataset, folder)
         return self.dataset
 
     @functools.cached_property
-    def _texts(self) -> dict[str, np.ndarray]:
-        """Split -> its documents, each with a final newline."""
+    def _split_texts(self) -> dict[str, SplitText]:
+        """The documents of each split, each with a final newline unless `splits` counts bytes."""
         from pe_lab.data import text
 
-        texts = {}
-        splits = text.read(self.corpus, Path(user_path(self.data_dir)))
-        for split, rows in splits.items():
+        folder = Path(user_path(self.data_dir))
+        # A path is prepared with one feature.
+        features = () if self.feature is None or self.path is not None else (self.feature,)
+        split_texts = {}
+        for split, rows in text.read(self.corpus, folder, features, self.max_bytes).items():
             documents = []
             for (document,) in rows:
-                end = b"" if document.endswith(b"\n") else b"\n"
-                documents.append(document + end)
-            texts[split] = joined(documents, split)
-        return texts
+                is_complete = document.endswith(b"\n") or isinstance(self.splits, tuple)
+                documents.append(document if is_complete else document + b"\n")
+            content = joined(documents, split)[: self.max_bytes]
+            ends = np.cumsum([0, *map(len, documents)])
+            ends = np.minimum(ends, len(content)).astype(np.int32)
+            split_texts[split] = SplitText(content, ends)
+        return split_texts
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(target)
 
     def sample(self, key, length, bound, data=None) -> Example:
         index = jnp.arange(bound)
-        num_starts = data["size"] - length + 1
-        start = jax.random.randint(key, (), 0, num_starts)
+        size = length if self.longest is None else jnp.maximum(length, data["longest"])
+        if self.within_documents:
+            start = _start_in_document(key, data["ends"], size)
+        else:
+            num_starts = data["size"] - size + 1
+            start = jax.random.randint(key, (), 0, num_starts)
+        if self.align == "end":
+            start += size - length
         # Indices beyond the text are clipped; the mask removes their symbols.
         window = jnp.take(data["bytes"], start + index, mode="clip")
         window = window.astype(jnp.int32)
         no_prompt = jnp.zeros(0, jnp.int32)
         no_mask = jnp.zeros(0, bool)
         return make_example(no_prompt, no_mask, window, index < length)
+
+
+def _start_in_document(key, ends, size: Scalar) -> Scalar:
+    """Draw one of the starts from which a document has `size` bytes; all are equally likely."""
+    starts = ends[:-1]
+    num_starts = jnp.maximum(jnp.diff(ends) - size + 1, 0)  # of each document
+    end_counts = jnp.cumsum(num_starts)
+    draw = jax.random.randint(key, (), 0, end_counts[-1])
+    document = jnp.searchsorted(end_counts, draw, side="right")
+    return starts[document] + draw - (end_counts - num_starts)[document]

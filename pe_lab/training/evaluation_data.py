@@ -76,7 +76,8 @@ def draw_batch(
     data: PyTree,
 ) -> Example:
     """`size` examples of a split and length from index `first`, in the shapes of length `bound`."""
-    example_keys = keys(split, length, first + jnp.arange(size))
+    key_length = task.evaluation_key_length(jnp.asarray(length))
+    example_keys = keys(split, key_length, first + jnp.arange(size))
     return sample(task, rule, example_keys, length, bound, data)
 
 

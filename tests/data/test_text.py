@@ -1,12 +1,15 @@
+import gzip
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
-from pe_lab.data import builders, text
+from pe_lab.data import builders, sources, text
 from pe_lab.runs.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -28,8 +31,10 @@ def texts(rows):
 
 def test_documents_fall_into_splits_by_their_content_whatever_their_names(tmp_path):
     contents = [f"document {i}\n" for i in range(30)]
-    plain = text.documents(write(tmp_path / "a", {f"{i}.txt": c for i, c in enumerate(contents)}))
-    renamed = text.documents(
+    plain = sources.documents(
+        write(tmp_path / "a", {f"{i}.txt": c for i, c in enumerate(contents)})
+    )
+    renamed = sources.documents(
         write(tmp_path / "b", {f"deep/{29 - i}.md": c for i, c in enumerate(contents)})
     )
     assert plain == renamed
@@ -54,7 +59,7 @@ def test_equal_documents_are_one_and_empty_and_hidden_files_none(tmp_path):
         ".hidden": "four",
         ".git/x": "five",
     }
-    found = texts(text.documents(write(tmp_path, files)))
+    found = texts(sources.documents(write(tmp_path, files)))
     assert sorted(t for of_split in found.values() for t in of_split) == [b"one", b"three", b"two"]
 
 
@@ -62,7 +67,7 @@ def test_one_file_is_cut_by_place_between_characters(tmp_path):
     (tmp_path / "all.txt").write_text(
         "abcdefghi" + "é" * 5 + "z"
     )  # of 20 bytes 16 and 18 are inside an é
-    found = texts(text.documents(tmp_path / "all.txt"))
+    found = texts(sources.documents(tmp_path / "all.txt"))
     assert [found[split][0].decode() for split in SPLITS] == ["abcdefghiéééé", "é", "z"]
 
 
@@ -86,7 +91,55 @@ def test_one_file_is_cut_by_place_between_characters(tmp_path):
 )
 def test_bad_documents_are_one_sentence(tmp_path, files, name, why):
     with pytest.raises(UserError, match=why):
-        text.documents(write(tmp_path, files) / name)
+        sources.documents(write(tmp_path, files) / name)
+
+
+def test_sizes_in_bytes_cut_exactly_as_enwik8_is_cut(tmp_path):
+    (tmp_path / "enwik").write_text("é" * 100)
+    rows = sources.documents(tmp_path / "enwik", splits=(91, 5, 3))  # the last byte is unused
+    whole = ("é" * 100).encode()
+    assert [rows[split][0]["text"] for split in SPLITS] == [whole[:91], whole[91:96], whole[96:99]]
+
+
+def test_names_of_files_and_folders_state_the_splits(tmp_path):
+    files = {"wiki.train.txt": "a", "wiki.valid.txt": "b", "test/2": "d", "test/1": "c", "x": "y"}
+    rows = sources.documents(write(tmp_path, files), splits="named")
+    assert texts(rows) == {"train": [b"a"], "validation": [b"b"], "test": [b"c", b"d"]}
+
+
+def test_every_format_gives_the_same_documents(tmp_path):
+    documents = [f"dé {i}" for i in range(10)]
+    lines = "".join(json.dumps({"body": text}) + "\n" for text in documents).encode()
+    write(tmp_path / "plain", {f"{i}": text for i, text in enumerate(documents)})
+    write(tmp_path, {"a.jsonl": lines, "b.jsonl.gz": gzip.compress(lines)})
+    with pyarrow.output_stream(str(tmp_path / "c.jsonl.zst")) as stream:
+        stream.write(lines)
+    parquet.write_table(pyarrow.table({"body": documents}), tmp_path / "d.parquet")
+    plain = sources.documents(tmp_path / "plain")
+    for name in ("a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.parquet"):
+        assert sources.documents(tmp_path / name, "body") == plain
+    write(tmp_path, {"all.txt": "é" * 100, "all.txt.gz": gzip.compress(("é" * 100).encode())})
+    cut = sources.documents(tmp_path / "all.txt")
+    assert sources.documents(tmp_path / "all.txt.gz") == cut
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "arguments", "why"),
+    [
+        ({"a": "1" * 9}, "a", {"splits": (4, 5, 1)}, "test of 4, 5, 1 bytes: it has 9 bytes"),
+        ({"a.jsonl": "{}"}, "a.jsonl", {"splits": (1, 1, 1)}, "cuts one file of plain text"),
+        ({"train": "1", "dev": "2"}, "", {"splits": "named"}, "no file or folder of test by its"),
+        ({"a": "1"}, "a", {"splits": "named"}, "splits='named' reads a folder"),
+        ({"a.jsonl": '{"text": "1"}\nx'}, "a.jsonl", {}, "Line 2 of .*a.jsonl is not JSON"),
+        ({"a.jsonl": '{"text": 1}'}, "a.jsonl", {}, "no text 'text' in its line or row 1"),
+        ({"a.gz": "no"}, "a.gz", {}, "a.gz cannot be read"),
+        ({"a.zst": "no"}, "a.zst", {}, "a.zst cannot be read"),
+        ({"a.parquet": "no"}, "a.parquet", {}, "a.parquet cannot be read"),
+    ],
+)
+def test_bad_splits_and_formats_are_one_sentence(tmp_path, files, name, arguments, why):
+    with pytest.raises(UserError, match=why):
+        sources.documents(write(tmp_path, files) / name, **arguments)
 
 
 def pairs_of(rows):
@@ -102,7 +155,7 @@ def test_lines_are_paired_once_and_those_with_an_empty_side_are_left_out(tmp_pat
         tmp_path,
         {"de": "eins\nzwei\n\ndrei\neins\nvier\n", "en": "one\ntwo\nnothing\n\none\r\nfour"},
     )
-    rows = text.pairs(str(tmp_path / "de"), str(tmp_path / "en"))
+    rows = sources.pairs(str(tmp_path / "de"), str(tmp_path / "en"))
     assert pairs_of(rows) == [("eins", "one"), ("vier", "four"), ("zwei", "two")]
     assert [len(rows[split]) for split in SPLITS] == [1, 1, 1]
 
@@ -115,7 +168,7 @@ def test_a_folder_gives_the_files_of_both_endings_and_one_source_stands_in_one_s
         "b/c.en": "a\nfour",
         "other.fr": "un",
     }
-    rows = text.pairs("de", "en", write(tmp_path, files))
+    rows = sources.pairs("de", "en", write(tmp_path, files))
     assert pairs_of(rows) == [
         ("drei", "three"),
         ("eins", "a"),
@@ -150,7 +203,7 @@ def test_a_folder_gives_the_files_of_both_endings_and_one_source_stands_in_one_s
 )
 def test_bad_pairs_are_one_sentence(tmp_path, files, why):
     with pytest.raises(UserError, match=why):
-        text.pairs("de", "en", write(tmp_path, files))
+        sources.pairs("de", "en", write(tmp_path, files))
 
 
 ROWS = {
@@ -255,6 +308,13 @@ def test_a_set_without_validation_or_test_gives_the_end_of_its_training(tmp_path
     name = text.prepare({"train": every[:3]}, tmp_path)
     with pytest.raises(UserError, match=r"has nothing in train\[95%:100%\]"):
         text.read(name, tmp_path)
+
+
+def test_no_example_is_read_behind_the_most_bytes(tmp_path):
+    name = text.prepare(ROWS, tmp_path)
+    splits = text.read(name, tmp_path, max_bytes=4)
+    assert [len(splits[split]) for split in SPLITS] == [1, 1, 1]
+    assert len(text.read(name, tmp_path, max_bytes=5)["train"]) == 2
 
 
 def test_features_are_the_named_ones_or_the_text(tmp_path):

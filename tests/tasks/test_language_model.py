@@ -5,11 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.data import made, text
+from pe_lab.data import made, sources, text
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.language_model import LanguageModel
 from pe_lab.tasks.layouts import Decoder
+from pe_lab.training import splits
 from pe_lab.training.build import build_setup
+from pe_lab.training.evaluation_data import draw_batch
 from tests import tiny
 
 DATA_DIR = str(Path(__file__).parents[2] / ".cache" / "datasets")
@@ -125,7 +127,7 @@ def test_names_are_what_a_reader_sees():
 
 
 def test_a_prepared_set_is_read_by_its_name(tmp_path):
-    name = text.prepare(text.documents(Path(__file__)), tmp_path)
+    name = text.prepare(sources.documents(Path(__file__)), tmp_path)
     named, at_path = LanguageModel(dataset=name, data_dir=str(tmp_path)), LanguageModel(**ARGUMENTS)
     for split in ("train", "validation", "test"):
         assert held(named, split) == held(at_path, split)
@@ -157,6 +159,111 @@ def test_more_than_can_be_counted_is_one_sentence(tmp_path, monkeypatch):
         UserError, match="split 'train' has 81 bytes of text, more than the 60 that can be counted"
     ):
         of(tmp_path, b"x" * 100).data("train")
+
+
+def test_splits_in_bytes_are_the_bytes_of_the_file(tmp_path):
+    content = bytes(range(32, 127))
+    task = of(tmp_path, content, splits=(80, 10, 5), max_bytes=60)
+    texts = [held(task, split) for split in ("train", "validation", "test")]
+    assert texts == [content[:60], content[80:90], content[90:95]]
+
+
+def test_a_set_with_several_texts_is_read_by_its_feature(tmp_path):
+    rows = {s: [{"de": b"ja", "en": s.encode()}] for s in ("train", "validation", "test")}
+    name = text.prepare(rows, tmp_path)
+    task = LanguageModel(dataset=name, data_dir=str(tmp_path), feature="en")
+    assert held(task, "validation") == b"validation\n"
+
+
+NUMBERED = b"".join(b"%06d" % i for i in range(5000))  # each 12 bytes state their place
+
+
+def evaluated(task, length, count):
+    rule = splits.rule(task)
+    data = jax.tree.map(jnp.asarray, task.data("test"))
+    numbers = [jnp.asarray(n) for n in (1, length, 0)]
+    return np.asarray(draw_batch(task, rule, length, count, *numbers, data).target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("within_documents", [False, True])
+def test_evaluation_windows_of_all_lengths_end_with_the_same_bytes(tmp_path, within_documents):
+    arguments = {"longest": 64, "align": "end", "within_documents": within_documents}
+    task = of(tmp_path, NUMBERED, splits=(10_000, 10_000, 10_000), **arguments)
+    longest = evaluated(task, 64, 1000)
+    assert len(np.unique(longest, axis=0)) > 900
+    for length in (16, 37):
+        np.testing.assert_array_equal(evaluated(task, length, 1000), longest[:, -length:])
+    from_start = of(tmp_path, NUMBERED, splits=(10_000, 10_000, 10_000), longest=64)
+    np.testing.assert_array_equal(
+        evaluated(from_start, 16, 9), evaluated(from_start, 64, 9)[:, :16]
+    )
+
+
+@pytest.mark.full
+def test_a_model_that_sees_few_tokens_has_equal_loss_at_all_longer_lengths(tmp_path):
+    (tmp_path / "text").write_bytes(NUMBERED)
+    task = {"name": "language_model", "path": str(tmp_path / "text"), "longest": 64, "align": "end"}
+    group = tiny.group(
+        "nope",
+        task={**task, "data_dir": str(tmp_path / "sets")},
+        model__num_layers=1,
+        model__sliding_window=8,
+        layout__end_token=False,
+        train__min_length=16,
+        train__max_length=16,
+        evaluate__lengths=(16, 32, 64),
+        evaluate__curve_lengths=(16,),
+        seeds=1,
+    )
+    record = tiny.train(tmp_path, group)[0]
+    metric = "negative_log_likelihood_by_place"
+    rows = [r for r in record["rows"] if r["metric"] == metric and r["split"] == "test"]
+    last = [row["value"][row["length"] - 6 : row["length"]] for row in rows]
+    assert len(last) == 3
+    np.testing.assert_allclose(last[1:], [last[0]] * 2, rtol=0, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_windows_stay_within_documents_and_every_place_is_equally_likely(tmp_path):
+    """Documents of 3, 4 and 9 bytes: windows of 4 have 0, 1 and 6 places in them."""
+    rows = {"train": [b"aa\n", b"bbb\n", b"cdefghij\n"], "validation": [b"x" * 9] * 2}
+    rows["test"] = [b"y" * 9 + b"\n"]
+    prepared = {s: [{"text": document} for document in rows[s]] for s in rows}
+    name = text.prepare(prepared, tmp_path)
+    task = LanguageModel(dataset=name, data_dir=str(tmp_path), within_documents=True, longest=9)
+    found, counts = np.unique(windows(task, 4, 7000), axis=0, return_counts=True)
+    assert [bytes(row.tolist()) for row in found] == sorted(
+        [b"bbb\n", b"cdef", b"defg", b"efgh", b"fghi", b"ghij", b"hij\n"]
+    )
+    assert counts.min() > 850  # of 1,000 each
+    assert task.max_length == 9
+    shapes = [jax.tree.map(jnp.shape, task.data(split)) for split in ("validation", "test")]
+    assert shapes[0] == shapes[1]
+    assert {bytes(row.tolist()) for row in windows(task, 9, 9, "test")} == {
+        b"y" * 9,
+        b"y" * 8 + b"\n",
+    }
+
+
+def test_a_longest_window_that_no_document_has_is_one_sentence(tmp_path):
+    task = of(tmp_path, b"x" * 100, longest=20)
+    with pytest.raises(UserError, match="longest=20 is more than the 11 bytes of the longest text"):
+        _ = task.max_length
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"align": "end"}, r"needs longest=BYTES for align='end'"),
+        ({"longest": 0}, "must be at least 1"),
+        ({"splits": (1, 0, 1)}, "must be at least 1"),
+        ({"path": None, "dataset": "stories", "splits": "named"}, "a dataset has its own"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(arguments, why):
+    with pytest.raises(ValueError, match=why):
+        LanguageModel(**{"path": "x", **arguments})
 
 
 @pytest.mark.parametrize("arguments", [{}, {"path": "a", "dataset": "b"}])

@@ -1,0 +1,95 @@
+"""Documents of files of text: plain, lines of JSON, or Parquet; compressed with gzip or Zstandard.
+
+notes.txt  notes.txt.gz  notes.txt.zst    # one document
+web.jsonl  web.jsonl.zst  web.parquet     # a document for each line or row
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from pe_lab.runs.errors import UserError, one_line
+
+_COMPRESSIONS = (".gz", ".zst")
+
+
+def documents(file: Path, field: str = "text") -> Iterator[bytes]:
+    """Yield the documents of a file.
+
+    Args:
+      field: the name of the text in a line of JSON or in a row of Parquet.
+
+    Raises:
+      UserError: the file cannot be read, is not UTF-8, or has a line or row without this text.
+    """
+    kind = _kind(file)
+    if kind == ".parquet":
+        texts = _of_rows(file, field)
+    elif kind == ".jsonl":
+        texts = _of_lines(file, field)
+    else:
+        yield utf8(file)
+        return
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise UserError(f"The text {file} has no text {field!r} in its line or row {number}.")
+        yield text.encode()
+
+
+def has_one_document(file: Path) -> bool:
+    """Whether the whole file is one document."""
+    return _kind(file) not in (".jsonl", ".parquet")
+
+
+def utf8(file: Path) -> bytes:
+    """Return the bytes of a UTF-8 file, decompressed.
+
+    Raises:
+      UserError: the file cannot be read, or is not UTF-8.
+    """
+    try:
+        content = file.read_bytes()
+        if file.suffix in _COMPRESSIONS:
+            content = _decompressed(file)
+        content.decode("utf-8")
+    except OSError as e:
+        raise UserError(f"The text {file} cannot be read ({one_line(e)}).") from e
+    except UnicodeDecodeError as e:
+        where = f"invalid byte at offset {e.start}"
+        raise UserError(f"The text {file} is not valid UTF-8 ({where}).") from e
+    return content
+
+
+def _kind(file: Path) -> str:
+    """Return the suffix of a file without its compression."""
+    inner = file.with_suffix("") if file.suffix in _COMPRESSIONS else file
+    return inner.suffix
+
+
+def _decompressed(file: Path) -> bytes:
+    import pyarrow  # TFDS needs it
+
+    with pyarrow.input_stream(str(file)) as stream:  # the suffix names the compression
+        return stream.read()
+
+
+def _of_lines(file: Path, field: str) -> Iterator[object]:
+    for number, line in enumerate(utf8(file).splitlines(), start=1):
+        try:
+            row = msgspec.json.decode(line)
+        except msgspec.DecodeError as e:
+            raise UserError(f"Line {number} of {file} is not JSON ({one_line(e)}).") from e
+        yield row.get(field) if isinstance(row, dict) else None
+
+
+def _of_rows(file: Path, field: str) -> Iterator[object]:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(file) as rows:
+            for batch in rows.iter_batches(columns=[field]):
+                yield from batch.column(field).to_pylist()
+    except (OSError, KeyError, pyarrow.ArrowException) as e:
+        raise UserError(f"The text {file} cannot be read ({one_line(e)}).") from e

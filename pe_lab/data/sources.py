@@ -1,0 +1,176 @@
+"""Rows of text from a user's files, in the splits train, validation and test."""
+
+import hashlib
+import itertools
+import operator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pe_lab.data import files
+from pe_lab.data.builders import Row, Rows
+from pe_lab.runs.errors import UserError
+
+Splits = tuple[int, int, int] | Literal["named"] | None
+
+_NAMES = {  # split -> the words of its files
+    "train": {"train"},
+    "validation": {"validation", "valid", "val", "dev"},
+    "test": {"test"},
+}
+_HELD_OUT = 10  # percent of a corpus that each of validation and test gets
+
+
+def documents(path: Path, field: str = "text", splits: Splits = None) -> Rows:
+    """Return the rows {"text"} of a folder or a file.
+
+    The documents of a folder are assigned to splits by the hash of their content, without
+    duplicates, empty documents and hidden files; so are those of a file of several documents. A
+    single document is cut at 80 and 90 percent.
+
+    Args:
+      field: the name of the text in lines of JSON and rows of Parquet (files.py).
+      splits: how many bytes train, validation and test take from the start of a single document,
+        one after the other; or "named": the files and folders whose names have the words train,
+        validation (or valid, val, dev) and test are the splits.
+
+    Raises:
+      UserError: there is no text, it is not UTF-8, or it is too short for three splits.
+    """
+    if splits == "named":
+        return _named(path, field)
+    if path.is_file() and files.has_one_document(path):
+        return _cut(path, splits)
+    if splits is not None:
+        raise UserError(f"splits={splits} cuts one file of plain text, and {path} is none.")
+    # Duplicates count once.
+    groups = {text: [{"text": text}] for text in _documents(path, field)}
+    return by_hash(groups, f"The {'file' if path.is_file() else 'folder'} {path}", "documents")
+
+
+def _documents(path: Path, field: str) -> Iterator[bytes]:
+    """Yield the documents of a file, or of the files of a folder, that are not empty."""
+    if not path.exists():
+        raise UserError(f"There is no file or folder of text at {path}.")
+    is_empty = True
+    for file in [path] if path.is_file() else sorted(path.rglob("*")):
+        parts = file.relative_to(path).parts
+        is_hidden = any(part.startswith(".") for part in parts)
+        if is_hidden or not file.is_file():
+            continue
+        for text in files.documents(file, field):
+            if text.strip():
+                is_empty = False
+                yield text
+    if is_empty:
+        raise UserError(f"The {'file' if path.is_file() else 'folder'} {path} holds no text.")
+
+
+def _named(folder: Path, field: str) -> Rows:
+    """Return the splits that the names of a folder's files and folders state."""
+    if not folder.is_dir():
+        raise UserError(f"splits='named' reads a folder, and {folder} is none.")
+    rows: dict[str, list[Row]] = {split: [] for split in _NAMES}
+    for entry in sorted(folder.iterdir()):
+        words = re.split(r"[._-]", entry.name.lower())
+        for split, names in _NAMES.items():
+            if not names.isdisjoint(words):
+                rows[split] += [{"text": text} for text in _documents(entry, field)]
+    for split, of_split in rows.items():
+        if not of_split:
+            raise UserError(f"The folder {folder} has no file or folder of {split} by its name.")
+    return rows
+
+
+def pairs(source: str, target: str, folder: Path | None = None) -> Rows:
+    """Return the rows {"source", "target"} of the lines of two files, or of the files of a folder.
+
+    In a folder, lines of NAME.source belong to lines of NAME.target. Pairs are assigned to splits
+    by the hash of their source, without duplicates and pairs with an empty side.
+
+    Raises:
+      UserError: files are missing, not UTF-8, not of equal length, or too short for three splits.
+    """
+    file_pairs = [(Path(source), Path(target))]
+    if folder is not None:
+        file_pairs = _matching_files(folder, source, target)
+    groups: dict[bytes, list[Row]] = {}
+    for source_file, target_file in file_pairs:
+        source_lines = files.utf8(source_file).splitlines()
+        target_lines = files.utf8(target_file).splitlines()
+        if len(source_lines) != len(target_lines):
+            raise UserError(
+                f"{source_file} has {len(source_lines)} lines and {target_file} has "
+                f"{len(target_lines)}: aligned files have equally many."
+            )
+        for source_line, target_line in zip(source_lines, target_lines, strict=True):
+            if not source_line.strip() or not target_line.strip():
+                continue
+            row = {"source": source_line, "target": target_line}
+            # Translations of equal lines belong to the same split.
+            group = groups.setdefault(source_line, [])
+            if row not in group:
+                group.append(row)
+    description = f"{source} and {target}" if folder is None else f"The folder {folder}"
+    return by_hash(groups, description, "pairs")
+
+
+def _matching_files(folder: Path, source: str, target: str) -> list[tuple[Path, Path]]:
+    """Return the pairs of files NAME.source and NAME.target of a folder."""
+    source_files = sorted(folder.rglob(f"*.{source}"))
+    if not source_files:
+        raise UserError(f"The folder {folder} holds no files NAME.{source} and NAME.{target}.")
+    pairs = []
+    for file in source_files:
+        name = file.name.removesuffix(source) + target
+        pairs.append((file, file.with_name(name)))
+    return pairs
+
+
+def _cut(file: Path, sizes: tuple[int, int, int] | None = None) -> Rows:
+    """Cut a file into splits: at these numbers of bytes, or at 80 and 90 percent of its characters.
+
+    The sizes are exact, since those of enwik8 and text8 are published in bytes.
+    """
+    text = files.utf8(file)
+    if sizes is None:
+        ends = [len(text) * percent // 100 for percent in (100 - 2 * _HELD_OUT, 100 - _HELD_OUT)]
+        ends = [*(_character_end(text, end) for end in ends), len(text)]
+    else:
+        ends = list(itertools.accumulate(sizes))
+    starts = [0, *ends]
+    if ends[-1] > len(text) or not all(map(operator.lt, starts, ends)):
+        asked = "" if sizes is None else f" of {', '.join(map(str, sizes))} bytes"
+        raise UserError(
+            f"The text {file} is too short for train, validation and test{asked}: it has "
+            f"{len(text)} bytes."
+        )
+    parts = zip(_NAMES, starts, ends, strict=False)
+    return {split: [{"text": text[start:end]}] for split, start, end in parts}
+
+
+def _character_end(text: bytes, place: int) -> int:
+    """Return the first end of a character that is not before a place."""
+    while place < len(text) and text[place] & 0xC0 == 0x80:  # a continuation byte
+        place += 1
+    return place
+
+
+def by_hash(groups: Mapping[bytes, Sequence[Row]], where: str, unit: str) -> Rows:
+    """Split groups of rows by the hash of their keys; the first tenths are held out."""
+    if len(groups) < 3:
+        count = f"{where} has {len(groups)} different {unit}"
+        raise UserError(f"{count}: train, validation and test need at least one each.")
+    # The hash makes the split independent of file names and of the order of files.
+    order = sorted(groups, key=lambda key: hashlib.sha256(key).digest())
+    num_held_out = max(1, len(order) * _HELD_OUT // 100)
+    keys = {
+        "train": order[2 * num_held_out :],
+        "validation": order[num_held_out : 2 * num_held_out],
+        "test": order[:num_held_out],
+    }
+    splits = {}
+    for split, split_keys in keys.items():
+        splits[split] = [row for key in split_keys for row in groups[key]]
+    return splits
