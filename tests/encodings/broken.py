@@ -56,6 +56,13 @@ class CountsFromTheEnd(Learned):
         return jnp.where((positions < num_rows)[..., None], rows, jnp.nan)
 
 
+class ReadsTheFirstRow(RoPE):
+    """Every example has the positions of the first one."""
+
+    def angles(self, positions, lengths=None):
+        return super().angles(positions[:1])
+
+
 class LogOfPositions(InputEncoding):
     """The logarithm of a position, which is no number where positions are negative."""
 

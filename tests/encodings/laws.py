@@ -24,6 +24,7 @@ from tests.encodings.laws_of_computation import (
     shape_is_kept_and_finite,
 )
 from tests.encodings.laws_of_positions import (
+    a_row_of_positions_is_of_its_own_example,
     an_encoder_sees_order_through_positions_alone,
     between_two_streams_both_positions_are_read,
     beyond_its_positions_there_is_nothing,
@@ -110,6 +111,7 @@ LAWS = {
         negative_positions_are_positions_too,
         integer_types_of_positions_are_equal,
         one_row_equals_a_row_for_each,
+        a_row_of_positions_is_of_its_own_example,
         cpu_kernels_equal_the_reference,
         accelerator_kernels_equal_the_reference,
         compiled_equals_eager,

@@ -166,3 +166,14 @@ def one_row_equals_a_row_for_each(subject: Subject) -> None:
         positions=np.broadcast_to(np.arange(SOURCE_LENGTH), (1, BATCH, SOURCE_LENGTH))
     )
     assert_close(subject.logits(), subject.logits(positions=rows, source=source))
+
+
+def a_row_of_positions_is_of_its_own_example(subject: Subject) -> None:
+    """Examples with rows of their own have the logits that each example has alone."""
+    tokens, of_source = default_tokens(), default_source()
+    together = subject.logits(tokens, UNEVEN)
+    for example in range(BATCH):
+        one = slice(example, example + 1)
+        source = subject.source(of_source[one])
+        alone = subject.logits(tokens[one], UNEVEN[:, one], source=source)
+        assert_close(together[one], alone)

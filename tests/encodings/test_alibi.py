@@ -8,6 +8,9 @@ from tests import reference
 from tests.encodings import codes
 
 SENSITIVE = {"learn_slopes": (False, True), "form": ("symmetric", "asymmetric")}
+REFUSALS = [
+    (dict(form="causal", bidirectional=True), "'causal' would favor the future"),
+]
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4, 6, 8, 12, 16, 20])
@@ -58,8 +61,3 @@ def test_causal_form_is_the_signed_distance():
 
 def test_fractions_of_positions_have_fractions_of_the_penalty():
     np.testing.assert_allclose(ALiBi(num_heads=1).of_offset(jnp.asarray([-0.5]))[0], [-0.5 / 256])
-
-
-def test_causal_form_is_refused_in_bidirectional_attention():
-    with pytest.raises(ValueError, match="'causal' would favor the future"):
-        ALiBi(num_heads=2, form="causal", bidirectional=True)

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from pe_lab.encodings.chunks import Chunks
 from tests.encodings import codes
@@ -9,6 +8,9 @@ ARGUMENTS = {"size": 5}
 # The swapped keys are in a chunk before the last token's.
 EXCUSED = [({"size": 3}, ARCHITECTURES, "order_is_seen", "0.0")]
 SENSITIVE = {"size": (5, 3)}
+REFUSALS = [
+    (dict(size=0), "at least 1, got 0"),
+]
 
 
 def test_a_query_sees_the_positions_of_its_own_chunk():
@@ -30,8 +32,3 @@ def test_a_shift_by_its_size_changes_nothing_and_another_does():
 def test_the_position_before_zero_is_of_another_chunk():
     t = codes.tokens([-1, 0])
     assert Chunks(size=3).mask(t, t)[0, 0].tolist() == [[True, False], [False, True]]
-
-
-def test_no_size_is_refused():
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        Chunks(size=0)

@@ -6,12 +6,14 @@ import pytest
 from pe_lab.encodings.cope import CoPE
 from pe_lab.encodings.rope import RoPE
 from pe_lab.kernels.encodings import cope as fast
-from pe_lab.runs.errors import UserError
-from tests import models, reference
+from tests import reference
 from tests.encodings import codes
 from tests.encodings.codes import attend
 
 SENSITIVE = {"num_positions": (64, 2), "scaled": (False, True)}
+REFUSALS = [
+    (dict(num_positions=1), "two positions or more, got 1"),
+]
 
 LENGTH, HEAD_DIM = 7, 4
 CAUSAL = jnp.tril(jnp.ones((1, 1, LENGTH, LENGTH), bool))
@@ -133,16 +135,6 @@ def test_counts_worked_by_hand():
 
 
 @pytest.mark.slow
-def test_with_all_gates_open_a_count_is_the_distance_plus_one():
-    q = jnp.ones((1, LENGTH, 1, HEAD_DIM))
-    e = encoding(num_positions=9)
-    found = np.asarray(added(e, jnp.full((1, 1, LENGTH, LENGTH), 30.0), q))[0, 0]
-    rows = np.asarray(e.table[...]).sum(axis=1)
-    for i in range(LENGTH):
-        np.testing.assert_allclose(found[i, : i + 1], rows[1 : i + 2][::-1], atol=1e-5)
-
-
-@pytest.mark.slow
 def test_it_starts_as_nothing():
     q, k, v = drawn()
     t = codes.tokens(range(LENGTH))
@@ -159,25 +151,3 @@ def test_in_a_chain_gates_read_what_came_before():
     w = np.where(CAUSAL, np.exp(logits), 0)
     expected = np.einsum("bhls,bshe->blhe", w / w.sum(-1, keepdims=True), v)
     np.testing.assert_allclose(attend((rope, e), q, k, v, t, t, CAUSAL), expected, atol=1e-5)
-
-
-@pytest.mark.full
-def test_a_query_that_sees_nothing_counts_nothing():
-    """And has finite gradients."""
-    q, k, v = drawn()
-    t, mask = codes.tokens(range(LENGTH)), CAUSAL.at[:, :, 2].set(False)
-    assert not np.asarray(encoding().counts(plain(q, k), mask))[:, :, 2].any()
-    gradients = jax.grad(lambda *a: (attend(encoding(), *a, t, t, mask) ** 2).sum(), (0, 1, 2))(
-        q, k, v
-    )
-    assert all(np.isfinite(g).all() for g in gradients)
-
-
-def test_an_encoder_is_refused():
-    with pytest.raises(UserError, match="cope is not defined for bidirectional attention"):
-        models.build("cope", architecture="encoder")
-
-
-def test_a_single_position_is_refused():
-    with pytest.raises(ValueError, match="two positions or more, got 1"):
-        CoPE(num_positions=1, head_dim=4)

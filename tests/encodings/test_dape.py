@@ -39,15 +39,6 @@ class Given(AttentionEncoding):
         return jnp.asarray(self.value).reshape(self.shape)
 
 
-class NoBias(AttentionEncoding):
-    """A bias of zero, for any number of tokens."""
-
-    requirements = Requirements(only_bias=True)
-
-    def bias(self, Q, K):
-        return jnp.zeros((1, 1, Q.positions.shape[1], K.positions.shape[1]))
-
-
 def build(inner=None, num_heads=2, **arguments):
     return DAPE(
         inner=inner or ALiBi(num_heads=num_heads),
@@ -135,18 +126,6 @@ def test_what_a_query_may_not_see_changes_nothing_of_what_it_sees(kernel_size):
     np.testing.assert_allclose(np.where(seen, base, 0), np.where(seen, other, 0), atol=1e-6)
 
 
-@pytest.mark.full
-def test_future_keys_are_hidden_before_the_second_convolution_too():
-    """Otherwise the last query, whose array ends, differs from the same query in a longer array."""
-    encoding, s = (
-        build(NoBias(), kernel_size=3),
-        np.random.default_rng(2).normal(size=(1, 2, 1, 6)),
-    )
-    short = scored(encoding, s[..., :4])
-    long = scored(encoding, s, (np.arange(6) < 4)[None, None, None])
-    np.testing.assert_allclose(short, long[..., :4], atol=1e-6)
-
-
 def test_the_network_starts_as_pytorchs_does():
     """Uniform up to reads**-0.5: 12 are 3 keys of 2 logits and 2 biases, 96 are 3 keys of 32."""
     encoding = build(kernel_size=3)
@@ -155,15 +134,6 @@ def test_the_network_starts_as_pytorchs_does():
         for p in (layer.kernel[...], layer.bias[...]):
             assert np.abs(p).max() <= reads**-0.5
         assert np.std(layer.kernel[...]) == pytest.approx((3 * reads) ** -0.5, rel=0.15)
-
-
-@pytest.mark.slow
-def test_a_network_of_zeros_is_the_bias_itself():
-    encoding, t = build(ALiBi(num_heads=2)), codes.tokens(range(4))
-    encoding.out.kernel[...] = jnp.zeros((32, 2))
-    encoding.out.bias[...] = jnp.zeros(2)
-    s = np.random.default_rng(3).normal(size=(1, 2, 4, 4))
-    np.testing.assert_allclose(scored(encoding, s), s + ALiBi(num_heads=2).bias(t, t), atol=1e-6)
 
 
 @pytest.mark.slow
@@ -237,13 +207,3 @@ def test_each_layer_has_a_network_and_a_bias_of_its_own():
 def test_what_makes_no_sense_is_refused(inner, arguments, message):
     with pytest.raises(ValueError, match=message):
         build(inner, **arguments)
-
-
-def test_a_bias_that_also_acts_elsewhere_must_say_so():
-    with pytest.raises(
-        TypeError, match="Both has its own transform_qk, so it must declare only_bias=False"
-    ):
-
-        class Both(ALiBi):
-            def transform_qk(self, q, k, Q, K):
-                return q, k

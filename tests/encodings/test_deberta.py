@@ -4,12 +4,19 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.deberta import DeBERTa
-from tests import models, reference
-from tests.encodings import codes, laws
-from tests.encodings.subjects import Subject
+from tests import reference
+from tests.encodings import codes
 from tests.marks import full
 
 SENSITIVE = {"max_distance": (512, 5), "buckets": (None, 8), "terms": (("c2p", "p2c"), ("c2p",))}
+REFUSALS = [
+    (dict(max_distance=0), "at least 1, got 0"),
+    (dict(max_distance=8, buckets=3), "even, 2 or more and fewer than max_distance=8, got 3"),
+    (dict(max_distance=8, buckets=8), "fewer than max_distance=8, got 8"),
+    (dict(max_distance=8, buckets=0), "2 or more and fewer than max_distance=8, got 0"),
+    (dict(terms=()), "needs 'c2p', 'p2c' or both"),
+    (dict(terms=("c2p", "c2p")), "each once"),
+]
 
 TERMS = pytest.mark.parametrize("terms", [("c2p",), ("p2c",), ("c2p", "p2c")], ids=str)
 
@@ -136,31 +143,6 @@ def test_equation_with_buckets(compute):
     np.testing.assert_allclose(found, equation(e, q, k, range(11), range(11), bucket), atol=1e-5)
 
 
-@pytest.mark.slow
-def test_a_row_of_positions_for_each_example():
-    e, (q, k), rows = encoding(), drawn(3, batch=2), ([0, 1, 5], [2, 3, 8])
-    t = codes.tokens(rows[0])
-    both = t.__class__(jnp.asarray(rows), jnp.broadcast_to(t.slots, (2, 3)))
-    for i, row in enumerate(rows):
-        np.testing.assert_allclose(
-            logits(e, q, k, both)[i], equation(e, q[i : i + 1], k[i : i + 1], row, row), atol=1e-5
-        )
-
-
-@pytest.mark.slow
-def test_both_terms_read_the_distance_from_query_to_key():
-    """A table that is 1 at distance 1 alone has its logit below the diagonal in both terms."""
-    for term in ("c2p", "p2c"):
-        e = encoding(2, terms=(term,))
-        e.table[...], e.projections[term][...] = (
-            jnp.zeros((4, 8)).at[3].set(1.0),
-            jnp.ones((8, 2, 4)),
-        )
-        q, k = (jnp.ones((1, 2, 2, 4)) for _ in range(2))
-        found = logits(e, q, k, codes.tokens(range(2)))[0, 0]
-        np.testing.assert_allclose(found * 8**0.5, [[4, 4], [4 + 32, 4]], rtol=1e-6)
-
-
 def test_distances_beyond_the_table_share_the_last_row():
     assert encoding(2).row(jnp.asarray([-9, -3, -2, -1, 0, 1, 2, 9])).tolist() == [
         0,
@@ -172,31 +154,3 @@ def test_distances_beyond_the_table_share_the_last_row():
         3,
         3,
     ]
-
-
-@pytest.mark.slow
-def test_each_layer_has_a_table_of_its_own():
-    model = Subject(laws.spec("deberta")).build()
-    assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
-    assert (
-        np.abs(
-            model.attention_encodings[0].table[...] - model.attention_encodings[1].table[...]
-        ).max()
-        > 0.01
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (dict(max_distance=0), "at least 1, got 0"),
-        (dict(max_distance=8, buckets=3), "even, 2 or more and fewer than max_distance=8, got 3"),
-        (dict(max_distance=8, buckets=8), "fewer than max_distance=8, got 8"),
-        (dict(max_distance=8, buckets=0), "2 or more and fewer than max_distance=8, got 0"),
-        (dict(terms=()), "needs 'c2p', 'p2c' or both"),
-        (dict(terms=("c2p", "c2p")), "each once"),
-    ],
-)
-def test_what_makes_no_table_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        encoding(**arguments)

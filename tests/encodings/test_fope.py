@@ -1,11 +1,9 @@
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from pe_lab.encodings.fope import FoPE
 from tests.encodings import codes
 
-LEARNED = dict(learn=True)
 SENSITIVE = {
     "trained_length": (512, 16),
     "base": (10000.0, 100.0),
@@ -13,6 +11,10 @@ SENSITIVE = {
     "learn": (False, True),
     "draw": (0, 1),
 }
+REFUSALS = [
+    (dict(head_dim=6), "4 must divide the head width, got 6"),
+    (dict(head_dim=16, trained_length=6), "which is 7 or more, got trained_length=6"),
+]
 # FourierEmbedding of TsinghuaC3I/Fourier-Position-Embedding at bd94b20 with n_heads=2, d_model=32,
 # max_sequence_length=64, rope_theta=100 and the coefficients of `built`: the queries
 # `codes.numbers(1, 3, 2, 16)` of the last of 3 tokens, in the channels of the pairs with a series.
@@ -58,10 +60,3 @@ def test_the_noise_has_xaviers_spread():
     coefficients = np.reshape(encoding.fixed, encoding.shape)
     noise = coefficients - (coefficients > 0.5)
     np.testing.assert_allclose(noise.std(), 0.6 * np.sqrt(2 / (58 * 4)), rtol=0.05)
-
-
-def test_a_width_or_a_length_without_series_is_refused():
-    with pytest.raises(ValueError, match="4 must divide the head width, got 6"):
-        built(head_dim=6)
-    with pytest.raises(ValueError, match="which is 7 or more, got trained_length=6"):
-        built(trained_length=6)

@@ -8,6 +8,9 @@ from pe_lab.encodings.grape_a import GRAPEA
 from tests.encodings import codes
 
 SENSITIVE = {"gate": ("key", "both"), "start": (1.0, 3.0)}
+REFUSALS = [
+    (dict(start=0.0), r"start must be above 0 and at most 80, got 0\.$"),
+]
 # KeyGatedAdditiveBias, QueryGatedAdditiveBias and QueryKeyGatedAdditiveBias of
 # model-architectures/GRAPE at f5b539f with 2 heads of 4 channels and the parameters of `built`:
 # the bias of the last of 3 tokens whose queries and keys are those of `queries_and_keys`.
@@ -60,8 +63,3 @@ def test_a_direction_of_zeros_has_finite_gradients():
     gradients = jax.tree.leaves(jax.grad(total)(state))
     assert len(gradients) == 2
     assert all(np.isfinite(each).all() for each in gradients)
-
-
-def test_no_start_is_refused():
-    with pytest.raises(ValueError, match=r"start must be above 0 and at most 80, got 0\.$"):
-        GRAPEA(start=0.0, num_heads=1, head_dim=4, rngs=codes.rngs())

@@ -2,12 +2,14 @@ import dataclasses
 
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from pe_lab.encodings.grape_ap import GRAPEAP
 from tests.encodings import codes
 
 SENSITIVE = {"channels": (8, 4)}
+REFUSALS = [
+    (dict(channels=3), "an even number from 2, got 3"),
+]
 # The bias of CausalSelfAttention in model/llama-mha-grape-ap-v1.py of model-architectures/GRAPE at
 # f5b539f with 2 heads and p_head_dim=4, for 4 tokens `codes.numbers(1, 4, 8)` and the weights
 # `codes.numbers(8, 8)`: what the last token adds to each token.
@@ -48,8 +50,3 @@ def test_the_bias_depends_on_the_positions_themselves():
     encoding.projection.kernel[...] = 5 * encoding.projection.kernel[...]
     shifted = bias_of(encoding, x, range(3, 7)) - bias_of(encoding, x, range(4))
     assert abs(np.tril(shifted)).max() > 1e-2
-
-
-def test_an_odd_number_of_channels_is_refused():
-    with pytest.raises(ValueError, match="an even number from 2, got 3"):
-        built(channels=3)

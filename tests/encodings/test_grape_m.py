@@ -18,6 +18,10 @@ SENSITIVE = {
     "share_heads": (True, False),
     "log_scale": (None, 2.0),
 }
+REFUSALS = [
+    (dict(head_dim=3), "the head width must be even, got 3"),
+    (dict(log_scale=0.0), r"log_scale must be above 0 \(.*\), got 0\.$"),
+]
 # MSGRAPECommuting and the phase of MSGRAPEContextType1 of model-architectures/GRAPE at f5b539f with
 # n_head=2, head_dim=4, log_freq_scale=16 (the contextual one has none), and the parameters of the
 # tests: the queries `codes.numbers(1, 3, 2, 4)` of the last token, with the two halves of a head
@@ -85,10 +89,3 @@ def test_the_contextual_form_is_refused_where_tokens_see_later_ones(architecture
         UserError, match=rf"^grape_m with these arguments is not defined .*{reason}"
     ):
         Transformer(contextual, vocabularies, key=key)
-
-
-def test_an_odd_head_and_no_scale_are_refused():
-    with pytest.raises(ValueError, match="the head width must be even, got 3"):
-        built(head_dim=3)
-    with pytest.raises(ValueError, match=r"log_scale must be above 0 \(.*\), got 0\.$"):
-        built(log_scale=0.0)

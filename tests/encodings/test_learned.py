@@ -6,6 +6,9 @@ from pe_lab.encodings.learned import Learned
 from tests.encodings import codes
 
 SENSITIVE = {"max_positions": (50, 64), "init_std": (0.02, 0.5)}
+REFUSALS = [
+    (dict(max_positions=0), "at least one position, got max_positions=0"),
+]
 
 
 def test_code_is_the_row():
@@ -29,8 +32,3 @@ def test_its_start_has_the_given_spread():
 def test_fractions_are_refused():
     with pytest.raises(TypeError, match="whole positions, got float32"):
         codes.embed(Learned(max_positions=5, width=4, rngs=codes.rngs()), [0.5])
-
-
-def test_an_empty_table_is_refused():
-    with pytest.raises(ValueError, match="at least one position, got max_positions=0"):
-        Learned(max_positions=0, width=4, rngs=codes.rngs())

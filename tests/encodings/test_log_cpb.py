@@ -7,6 +7,9 @@ from pe_lab.encodings.log_cpb import LogCPB
 from tests.encodings import codes
 
 SENSITIVE = {"window": (8, 30), "hidden_width": (512, 4), "num_axes": (2, 1)}
+REFUSALS = [
+    (dict(window=1, hidden_width=6), "got window=1, hidden_width=6 and num_axes=2"),
+]
 # WindowAttention(dim=4, window_size=(3, 3), num_heads=2) of microsoft/Swin-Transformer at 055c506
 # with the parameters of `set_parameters`: the bias of the first and of the last token.
 REFERENCE = [
@@ -81,14 +84,3 @@ def test_weights_start_normal_and_are_not_cut():
     kernel = np.asarray(built(hidden_width=2048).hidden.kernel)
     assert kernel.std() == pytest.approx(0.02, rel=0.05)
     assert (abs(kernel) > 0.04).mean() == pytest.approx(0.0455, abs=0.01)
-
-
-def test_positions_of_other_axes_are_refused():
-    t = tokens([0, 1])
-    with pytest.raises(ValueError, match=r"LogCPB reads positions \[B, L, 2\], got \[1, 2\]"):
-        built().bias(t, t)
-
-
-def test_no_window_is_refused():
-    with pytest.raises(ValueError, match="got window=1, hidden_width=6 and num_axes=2"):
-        built(window=1)

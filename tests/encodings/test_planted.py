@@ -1,4 +1,7 @@
-"""The suite sees what it is for: each planted error fails its law."""
+"""The suite sees what it is for: each planted error fails its law.
+
+test_check_laws.py has those with a reason in the report.
+"""
 
 import numpy as np
 import pytest
@@ -17,16 +20,11 @@ def planted(name, architecture="decoder", **arguments):
 @pytest.mark.parametrize(
     ("name", "architecture", "law"),
     [
-        ("ScalesAngles", "decoder", "shift_is_ignored_if_relative"),
-        ("ClampingGather", "decoder", "beyond_its_positions_there_is_nothing"),
+        ("ReadsTheFirstRow", "decoder", "a_row_of_positions_is_of_its_own_example"),
         ("CountsFromTheEnd", "decoder", "beyond_its_positions_there_is_nothing"),
         ("LogOfPositions", "decoder", "negative_positions_are_positions_too"),
         ("ReadsIndices", "decoder", "positions_are_read_not_indices"),
-        ("LeaksPadding", "decoder", "padding_does_not_reach_valid_tokens"),
         ("LeaksPadding", "encoder", "padding_does_not_reach_valid_tokens"),
-        ("LeaksTheFuture", "decoder", "future_does_not_leak"),
-        ("LeaksTheFuture", "decoder", "decoding_equals_the_full_forward"),
-        ("CountsQueries", "decoder", "decoding_equals_the_full_forward"),
         ("ReadsOneStream", "encoder_decoder", "between_two_streams_both_positions_are_read"),
         ("SeesOrderWithoutPositions", "encoder", "an_encoder_sees_order_through_positions_alone"),
     ],

@@ -64,18 +64,6 @@ def test_worked_by_hand():
     np.testing.assert_allclose(found[2], np.log(2) ** 2 * np.sin([-3.0, -2.0, 0.0]), atol=1e-6)
 
 
-@pytest.mark.slow
-def test_what_a_token_is_moves_no_angle():
-    """Scaling the content changes lengths alone: ratios between distances stay the same."""
-    encoding = built(head_dim=1)
-    ratios = [
-        products(encoding, np.full((3, 1, 1), a), np.full((3, 1, 1), -a), [0, 1, 2])[0]
-        for a in (0.1, 2.0, -3.0)
-    ]
-    for other in ratios[1:]:
-        np.testing.assert_allclose(other / other[0, 0], ratios[0] / ratios[0][0, 0], rtol=1e-5)
-
-
 def test_it_starts_at_zero_or_uniformly_between_minus_a_turn_and_zero():
     assert np.asarray(built(num_heads=2).delta[...]).tolist() == [[0.0] * 4] * 2
     uniform = np.asarray(built(num_heads=100, head_dim=100, start="uniform").delta[...])
@@ -119,15 +107,3 @@ def test_logits_are_divided_by_the_root_of_the_head_width_and_not_of_twice_it():
     for form in (REFERENCE, choose("auto", "cpu"), choose("auto", "cuda")):
         out = attend(encoding, x, x, v, tokens, tokens, jnp.ones((1, 1, 2, 2), bool), kernels=form)
         np.testing.assert_allclose(out[0, :, 0, :2], weights, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_angles_and_lengths_are_float32_whatever_the_model_s_type():
-    x, tokens = (
-        jax.random.normal(jax.random.key(0), (1, 3, 1, 4), jnp.bfloat16),
-        codes.tokens([0, 300, 4001]),
-    )
-    exact = built().transform_qk(x.astype(jnp.float32), x.astype(jnp.float32), tokens, tokens)
-    for found, expected in zip(built().transform_qk(x, x, tokens, tokens), exact, strict=True):
-        assert found.dtype == jnp.bfloat16
-        np.testing.assert_array_equal(found, expected.astype(jnp.bfloat16))

@@ -16,6 +16,9 @@ ARGUMENTS = {"start": 3, "rate": 0.25}
 # In one layer the order of earlier keys has no effect.
 NEEDS_TWO_LAYERS = True
 SENSITIVE = {"rate": (0.25, 0.5), "start": (3, 2), "steps": (True, False)}
+REFUSALS = [
+    (dict(start=0), "at least 1, got 0"),
+]
 
 
 def factor(positions, **arguments):
@@ -90,29 +93,3 @@ def test_all_of_a_querys_logits_are_multiplied_and_no_bias_is():
             found, attend((rope, alibi), q * times[:, :, None, None], k, v, T, T, causal), atol=1e-6
         )
     assert float(jnp.abs(found - attend((rope, alibi), q, k, v, T, T, causal)).max()) > 0.01
-
-
-@pytest.mark.slow
-def test_before_its_start_it_is_no_encoding_at_all():
-    q, k = jax.random.normal(jax.random.key(0), (2, 1, 5, 2, 8))
-    for steps in (True, False):
-        tempered, same = PositionTemperature(start=6, steps=steps).transform_qk(
-            q, k, codes.tokens(range(5)), codes.tokens(range(5))
-        )
-        np.testing.assert_array_equal(tempered, q)
-        np.testing.assert_array_equal(same, k)
-
-
-def test_half_precision_stays_half_precision():
-    q, k = jnp.ones((2, 1, 5, 1, 4), jnp.bfloat16)
-    assert (
-        PositionTemperature(start=2)
-        .transform_qk(q, k, codes.tokens(range(5)), codes.tokens(range(5)))[0]
-        .dtype
-        == jnp.bfloat16
-    )
-
-
-def test_a_start_before_the_first_token_is_refused():
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        PositionTemperature(start=0)

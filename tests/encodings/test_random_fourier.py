@@ -7,6 +7,10 @@ from pe_lab.encodings.random_fourier import RandomFourier
 from tests.encodings import codes
 
 SENSITIVE = {"std": (0.1, 0.3), "draw": (0, 1), "num_axes": (1, 2)}
+REFUSALS = [
+    (dict(std=0.0), r"RandomFourier's std must be above 0 .*, got 0"),
+    (dict(draw=-1, width=6), r"a draw of 0 or more .* got 1, -1 and 6"),
+]
 
 
 def built(**arguments):
@@ -50,13 +54,3 @@ def test_an_odd_width_ends_in_a_zero():
     code = codes.embed(built(width=7), [0, 3])
     assert code.shape == (2, 7)
     assert (code[:, 6] == 0).all()
-
-
-def test_no_spread_is_refused():
-    with pytest.raises(ValueError, match=r"RandomFourier's std must be above 0 .*, got 0"):
-        built(std=0.0)
-
-
-def test_a_seed_below_zero_is_refused():
-    with pytest.raises(ValueError, match=r"a draw of 0 or more .* got 1, -1 and 6"):
-        built(draw=-1)

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.relative_logits import RelativeLogits
-from pe_lab.runs.errors import UserError
-from tests import models, reference
+from tests import reference
 from tests.encodings import codes
 from tests.marks import full
 
 SENSITIVE = {"extent": (1024, 5), "num_profiles": (16, 2)}
+REFUSALS = [
+    (dict(extent=0, num_profiles=3), "at least 1, got 0 and 3"),
+    (dict(extent=4, num_profiles=0), "at least 1, got 4 and 0"),
+]
 
 
 def encoding(extent=4, num_profiles=3):
@@ -63,48 +66,3 @@ def test_equation_at_an_arange_shorter_and_longer_than_the_extent(extent, comput
     np.testing.assert_allclose(
         bias(e, x, range(3, 9), compute), equation(e, x, range(6)), atol=1e-6
     )
-
-
-@pytest.mark.slow
-def test_a_row_of_positions_for_each_example():
-    e, x, rows = encoding(), jax.random.normal(jax.random.key(0), (2, 3, 6)), ([0, 1, 5], [2, 3, 8])
-    t = dataclasses.replace(codes.tokens(rows[0]), positions=jnp.asarray(rows))
-    found = codes.content_bias(
-        e, dataclasses.replace(t, features=e.features(x, t.positions)[0]), t, e.mixture.shape[1]
-    )
-    for i, row in enumerate(rows):
-        np.testing.assert_allclose(found[i], equation(e, x[i : i + 1], row)[0], atol=1e-6)
-
-
-@pytest.mark.slow
-def test_only_the_query_says_what_is_added():
-    e, x = encoding(), jax.random.normal(jax.random.key(0), (1, 5, 6))
-    base, changed = bias(e, x, range(5)), bias(e, x.at[:, 2].set(9.0), range(5))
-    moved = np.abs(changed - base).max(axis=(0, 1, 3)) > 1e-3
-    assert moved.tolist() == [False, False, True, False, False]
-
-
-@codes.every_form
-def test_beyond_the_extent_and_ahead_nothing_is_added(compute):
-    found = bias(encoding(2), jnp.ones((1, 5, 6)), range(5), compute)[0]
-    near = np.tril(np.ones((5, 5), bool)) & ~np.tril(np.ones((5, 5), bool), -2)
-    assert not found[:, ~near].any()
-    assert found[:, near].all()
-
-
-def test_half_precision_inputs_are_mixed_in_float32():
-    e, x = encoding(), jax.random.normal(jax.random.key(0), (1, 5, 6)).astype(jnp.bfloat16)
-    np.testing.assert_allclose(bias(e, x, range(5)), equation(e, x, range(5)), atol=1e-6)
-
-
-def test_an_encoder_is_refused():
-    with pytest.raises(
-        UserError, match="relative_logits is not defined for bidirectional attention"
-    ):
-        models.build("relative_logits", architecture="encoder")
-
-
-@pytest.mark.parametrize(("extent", "num_profiles"), [(0, 3), (4, 0)])
-def test_nothing_to_mix_is_refused(extent, num_profiles):
-    with pytest.raises(ValueError, match=f"at least 1, got {extent} and {num_profiles}"):
-        encoding(extent, num_profiles)

@@ -2,7 +2,6 @@ import dataclasses
 
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from pe_lab.encodings.repo import RePo
 from pe_lab.encodings.rope import RoPE
@@ -10,6 +9,10 @@ from tests.encodings import codes
 
 NEEDS_TWO_LAYERS = True  # a layer with the causal mask alone does not see the order of its keys
 SENSITIVE = {"base": (500000.0, 100.0), "hidden_width": (None, 5)}
+REFUSALS = [
+    (dict(head_dim=3), "the head width must be even, got 3"),
+    (dict(hidden_width=0), "hidden_width must be at least 1, got 0"),
+]
 # dynamic_position_encoding_swigluex_multihead and RotaryEmbedding of SakanaAI/repo at 1508a73,
 # OLMo/olmo/model.py, with the parameters of `set_parameters`: the positions [L, H] of the tokens
 # `inputs()`, and the rotated queries of the last one.
@@ -60,10 +63,3 @@ def test_positions_are_float32_and_the_width_is_an_eighth_of_the_models():
     assert encoding.gate.kernel.shape == (64, 8)
     x = jnp.ones((1, 2, 64), jnp.bfloat16)
     assert encoding.features(x, jnp.arange(2)[None])[0].dtype == jnp.float32
-
-
-def test_an_odd_head_and_no_network_are_refused():
-    with pytest.raises(ValueError, match="the head width must be even, got 3"):
-        built(head_dim=3)
-    with pytest.raises(ValueError, match="hidden_width must be at least 1, got 0"):
-        built(hidden_width=0)

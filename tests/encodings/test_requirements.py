@@ -4,17 +4,23 @@ import ast
 import inspect
 from pathlib import Path
 
+import jax
 import pytest
+from flax import nnx
 
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding, OffsetBias
 from pe_lab.encodings.cope import CoPE
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.runs import plugins
+from tests import models
 from tests.encodings import laws
+from tests.encodings.subjects import Subject
+from tests.marks import full_except
 
 NAMES = plugins.names("encodings")
 IN_ATTENTION = [name for name in NAMES if laws.is_attention(name)]
+LAYERED = ("deberta", "mixed_rope", "music_transformer", "shaw")
 HOOK_OF = {"logits": "transform_logits", "normalize": "normalize", "combine": "combine"}
 BIAS_HOOKS = {"features", "bias", "content_bias"}
 
@@ -48,6 +54,22 @@ def test_an_encoding_that_is_only_a_bias_overrides_a_hook_of_biases_and_no_other
     if cls.requirements.only_bias:
         assert hooks & {"bias", "content_bias"}
         assert hooks <= BIAS_HOOKS
+
+
+@pytest.mark.parametrize("name", full_except(LAYERED, IN_ATTENTION))
+def test_layers_have_parameters_of_their_own_exactly_if_it_is_declared(name):
+    """Drawn numbers of two layers differ; others, such as zeros, are the same in all layers."""
+    subject = Subject(laws.spec(name))
+    model, other = subject.build(), subject.build(seed=1)
+    per_layer = subject.encoding.requirements.per_layer
+    assert models.indices(model.decoder.layer_sites) == ((0,), (1,) if per_layer else (0,))
+    if per_layer:
+        first, second, redrawn = (
+            jax.tree.leaves(nnx.state(encoding, nnx.Param))
+            for encoding in (*model.attention_encodings, other.attention_encodings[0])
+        )
+        for one, two, three in zip(first, second, redrawn, strict=True):
+            assert (one != two).any() == (one != three).any()
 
 
 @pytest.mark.parametrize(("part", "hook"), HOOK_OF.items())

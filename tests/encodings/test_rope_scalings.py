@@ -55,23 +55,6 @@ def test_scalings_agree_with_reference(variant, arguments):
     np.testing.assert_allclose(growth, found["attention_factor"], rtol=1e-6)
 
 
-def test_yarn_has_none_of_levanters_errors():
-    """Levanter makes three errors in its frequencies and its growth.
-
-    It divides positions by s as well, computes the range of pairs from half of the width, and takes
-    the square root of the growth.
-    """
-    other = reference.entry("yarn_levanter_divergence")["value"]["levanter"]
-    frequencies, growth = seen(16, **YARN)
-    twice = np.asarray(other["effective_angle_per_position"])
-    once = 4 * twice
-    assert not np.isclose(frequencies, twice, rtol=0.3).any()
-    np.testing.assert_array_equal(
-        np.isclose(frequencies, once, rtol=0.3), [True] * 2 + [False] * 4 + [True] * 2
-    )
-    np.testing.assert_allclose(growth, other["temperature"] ** 2, rtol=1e-6)
-
-
 def equation(scaling, r, base, s, trained, fast=32, slow=1, low=1, high=4):
     """Pair by pair, as papers and authors' code state them."""
     if scaling == "ntk":
@@ -136,23 +119,11 @@ def test_scalings_worked_by_hand():
     assert frequencies(**LLAMA3 | dict(trained_length=157)) == pytest.approx(halfway, rel=1e-3)
 
 
-def test_linear_fits_s_positions_into_one():
-    x = jax.random.normal(jax.random.key(2), (8,))
-    np.testing.assert_allclose(rotated(x, 4 * 13, **LINEAR), rotated(x, 13), atol=1e-6)
-
-
 @pytest.mark.slow
 def test_yarn_sharpens_what_is_rotated_by_the_square():
     x = jnp.asarray([1.0, 2.0, 3.0, 4.0])
     y = rotated(x, 9, fraction=0.5, **YARN)
     assert float(y @ y) == pytest.approx((1 + 4) * (1 + 0.1 * np.log(4)) ** 2 + 9 + 16, rel=1e-6)
-
-
-@SCALINGS
-def test_scaled_products_depend_on_the_distance_alone(arguments):
-    q, k = jax.random.normal(jax.random.key(3), (2, 8))
-    near, far = (rotated(q, m, **arguments) @ rotated(k, m - 3, **arguments) for m in (5, 42))
-    assert float(near) == pytest.approx(float(far), abs=1e-5)
 
 
 @SCALINGS

@@ -6,7 +6,6 @@ import pytest
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.rotary_value import RotaryValue
 from tests.encodings import codes
-from tests.encodings.codes import attend
 from tests.marks import full
 
 SENSITIVE = {
@@ -15,6 +14,15 @@ SENSITIVE = {
     "fraction": (1.0, 0.5),
     "absolute": (False, True),
 }
+REFUSALS = [
+    *(
+        (
+            dict(head_dim=width, fraction=part),
+            f"{part} of the head width {width} must be an even number of channels",
+        )
+        for width, part in ((3, 1.0), (8, 0.4), (8, 1.5))
+    ),
+]
 UNEVEN = [0, 1, 3, 9, 20]
 
 
@@ -76,37 +84,3 @@ def test_logits_are_those_of_rope():
         )
         for a, b in pairs:
             np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("absolute", "moves"), [full(False, False), (True, True)])
-def test_a_shift_changes_outputs_only_where_they_stay_turned(absolute, moves):
-    encoding = RotaryValue(head_dim=8, absolute=absolute)
-    assert encoding.requirements.relative is not moves
-    q, k, v = jax.random.normal(jax.random.key(1), (3, 1, 5, 2, 8))
-    causal = jnp.tri(5, dtype=bool)[None, None]
-    outputs = [
-        attend(encoding, q, k, v, T, T, causal)
-        for T in (codes.tokens([p + shift for p in UNEVEN]) for shift in (0, 37))
-    ]
-    change = float(jnp.abs(outputs[0] - outputs[1]).max())
-    assert change > 0.1 if moves else change < 1e-5
-
-
-@pytest.mark.slow
-def test_attention_to_oneself_alone_returns_the_value():
-    v = np.random.default_rng(3).normal(size=(5, 1, 8))
-    np.testing.assert_allclose(
-        mixed(RotaryValue(head_dim=8), np.eye(5)[None], v, UNEVEN, UNEVEN), v, atol=1e-6
-    )
-    turned = mixed(RotaryValue(head_dim=8, absolute=True), np.eye(5)[None], v, UNEVEN, UNEVEN)
-    assert np.abs(turned - v)[1:].max() > 0.1
-
-
-@pytest.mark.parametrize(("head_dim", "fraction"), [(3, 1.0), (8, 0.4), (8, 1.5)])
-def test_a_width_without_whole_pairs_is_refused(head_dim, fraction):
-    with pytest.raises(
-        ValueError,
-        match=f"{fraction} of the head width {head_dim} must be an even number of channels",
-    ):
-        RotaryValue(head_dim=head_dim, fraction=fraction)

@@ -1,16 +1,17 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from pe_lab.encodings.sandwich import Sandwich
-from pe_lab.encodings.sinusoidal import Sinusoidal
 from pe_lab.kernels import diagonals
 from pe_lab.kernels.encodings import hook
 from tests import reference
 from tests.encodings import codes
 
 SENSITIVE = {"code_width": (128, 16), "base": (10000.0, 10.0)}
+REFUSALS = [
+    (dict(code_width=7), "even and at least 2, got 7"),
+]
 
 
 @codes.every_form
@@ -36,17 +37,6 @@ def test_agrees_with_the_equation_in_float64_at_uneven_positions(compute):
                 assert abs(found[h, i, j] - wanted) < 1e-5
 
 
-@pytest.mark.full
-def test_up_to_a_constant_it_is_the_inner_product_of_sinusoidal_codes():
-    """Of the frequencies k = 1..C/2, one further than the code's own."""
-    t = codes.tokens(range(9))
-    code = codes.embed(
-        Sinusoidal(width=18, base=10000.0 ** (18 / 16), rngs=codes.rngs()), range(9)
-    )[:, 2:]
-    of_first_head = Sandwich(code_width=16, num_heads=1).bias(t, t)[0, 0]
-    np.testing.assert_allclose(of_first_head, (code @ code.T - 8) / 8, atol=1e-5)
-
-
 def test_with_a_row_for_each_example_no_array_has_a_channel_for_each_pair():
     positions = jnp.broadcast_to(jnp.arange(64), (3, 64))
     t = codes.tokens(range(64)).__class__(positions)
@@ -54,8 +44,3 @@ def test_with_a_row_for_each_example_no_array_has_a_channel_for_each_pair():
         lambda p: hook(diagonals.CPU, Sandwich(num_heads=2), "bias")(t.__class__(p), t.__class__(p))
     )(positions)
     assert max(np.prod(v.aval.shape) for e in jaxpr.eqns for v in e.outvars) <= 3 * 64 * 2 * 128
-
-
-def test_an_odd_code_is_refused():
-    with pytest.raises(ValueError, match="even and at least 2, got 7"):
-        Sandwich(code_width=7, num_heads=2)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.base import Tokens
-from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.selective_rope import SelectiveRoPE
 from tests import reference
 from tests.encodings import codes
@@ -19,6 +18,11 @@ SENSITIVE = {
     "gate": (False, True),
     "convolution": (0, 3),
 }
+REFUSALS = [
+    (dict(head_dim=3), "SelectiveRoPE rotates pairs, so the head width must be even, got 3"),
+    (dict(rank=0), "rank must be at least 1, got 0"),
+    (dict(convolution=-1), "convolution must be at least 0, got -1"),
+]
 
 
 def build(head_dim=8, **arguments):
@@ -60,19 +64,6 @@ def test_pairs_turn_by_the_sum_of_steps(seed):
     np.testing.assert_allclose(k, expected, atol=1e-5)
     for example in range(2):
         np.testing.assert_allclose(q[example], expected[example, slots[example]], atol=1e-5)
-
-
-@pytest.mark.full
-def test_steps_of_one_are_rope():
-    """The product of every query and key is RoPE's with the same base in the half layout."""
-    x = np.random.default_rng(0).normal(size=(1, 30, 2, 8))
-    mine = turned(build(base=10000.0), x, np.ones((1, 30, 2, 4)))
-    t = codes.tokens(range(30))
-    theirs = RoPE(head_dim=8, layout="half").transform_qk(
-        jnp.asarray(x, jnp.float32), jnp.asarray(x, jnp.float32), t, t
-    )
-    products = [jnp.einsum("blhe,bshe->bhls", *pair) for pair in (mine, theirs)]
-    np.testing.assert_allclose(*products, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -128,27 +119,6 @@ def test_with_convolution_and_gate_it_agrees_with_the_authors_code():
     reference.assert_agrees(k[0], name, entry["value"]["k"])
 
 
-@pytest.mark.parametrize("gate", [False, True])
-def test_a_convolution_acts_on_the_steps_before_the_gate(gate):
-    """The authors' order: phi_proj, phi_conv1d without an activation, gate, cumulative sum."""
-    random = np.random.default_rng(2)
-    encoding, x = build(gate=gate, convolution=3, base=100.0), random.normal(size=(1, 7, 16))
-    steps, weights = encoding.features(jnp.asarray(x, jnp.float32), jnp.arange(7)[None])[1]
-    kernel = np.asarray(encoding.kernel[...], float)
-    assert kernel.shape == (3, 2, 4)
-    convolved = np.zeros(steps.shape)
-    for t in range(7):
-        for w in range(min(3, t + 1)):
-            convolved[:, t] += kernel[w] * np.asarray(steps, float)[:, t - w]
-    if gate:
-        convolved = convolved * np.asarray(weights, float)[..., None]
-    y = random.normal(size=(1, 7, 2, 8))
-    K = dataclasses.replace(codes.tokens(range(7)), features=(steps, weights))
-    _, k = encoding.transform_qk(jnp.asarray(y, jnp.float32), jnp.asarray(y, jnp.float32), K, K)
-    expected = equation(y, convolved, np.asarray(encoding.factors))
-    np.testing.assert_allclose(k, expected, atol=1e-5)
-
-
 def test_temperature_multiplies_all_factors():
     np.testing.assert_allclose(
         build(temperature=0.3, base=16.0).factors, [0.3, 0.15, 0.075, 0.0375]
@@ -168,14 +138,3 @@ def test_types_are_kept_and_a_zeroed_token_has_finite_gradients():
         jnp.zeros((1, 3, 16))
     )
     assert np.isfinite(grad).all()
-
-
-def test_what_has_no_pairs_or_no_rank_is_refused():
-    with pytest.raises(
-        ValueError, match="SelectiveRoPE rotates pairs, so the head width must be even, got 3"
-    ):
-        build(head_dim=3)
-    with pytest.raises(ValueError, match="rank must be at least 1, got 0"):
-        build(rank=0)
-    with pytest.raises(ValueError, match="convolution must be at least 0, got -1"):
-        build(convolution=-1)

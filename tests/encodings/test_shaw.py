@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.shaw import Shaw
-from tests import models, reference
-from tests.encodings import codes, laws
+from tests import reference
+from tests.encodings import codes
 from tests.encodings.codes import attend
-from tests.encodings.subjects import Subject
 from tests.marks import full
 
 SENSITIVE = {"clip": (16, 3), "values": (False, True), "heads_share": (False, True)}
+REFUSALS = [
+    (dict(clip=0), "at least 1, got 0"),
+]
 
 
 @pytest.mark.slow
@@ -42,18 +44,6 @@ def test_agrees_with_reference_with_one_row_of_positions_and_with_many(rows, com
     for r in range(rows):
         reference.assert_agrees(logits[r, 0], "shaw_k2_L4_d4", expected["logits"])
         reference.assert_agrees(out[r, :, 0], "shaw_k2_L4_d4", expected["out"])
-
-
-def test_each_layer_has_tables_of_its_own():
-    model = Subject(laws.spec("shaw")).build()
-    assert models.indices(model.decoder.layer_sites) == ((0,), (1,))
-    assert (
-        np.abs(
-            model.attention_encodings[0].key_table[...]
-            - model.attention_encodings[1].key_table[...]
-        ).max()
-        > 0.01
-    )
 
 
 def test_beyond_the_clip_distances_are_one():
@@ -131,8 +121,3 @@ def test_initial_tables_do_not_shrink_with_the_number_of_heads(num_heads, heads_
     for table in (encoding.key_table, encoding.value_table):
         largest = np.abs(table[...]).max()
         assert 0.98 * limit < largest <= limit
-
-
-def test_no_clip_is_refused():
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        Shaw(clip=0, num_heads=1, head_dim=4, rngs=codes.rngs())

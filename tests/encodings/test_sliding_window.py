@@ -1,11 +1,13 @@
 import numpy as np
-import pytest
 
 from pe_lab.encodings.sliding_window import SlidingWindow
 from tests.encodings import codes
 
 ARGUMENTS = {"size": 2}
 SENSITIVE = {"size": (2, 5)}
+REFUSALS = [
+    (dict(size=0), "at least 1, got 0"),
+]
 
 
 def test_a_window_of_two_sees_itself_and_its_neighbours_by_position():
@@ -14,8 +16,3 @@ def test_a_window_of_two_sees_itself_and_its_neighbours_by_position():
     np.testing.assert_array_equal(
         SlidingWindow(size=2).mask(t, t)[0, 0], np.asarray(expected, bool)
     )
-
-
-def test_no_window_is_refused():
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        SlidingWindow(size=0)

@@ -1,11 +1,13 @@
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from pe_lab.encodings.tisa import TISA
 from tests.encodings import codes
 
 SENSITIVE = {"num_kernels": (5, 2)}
+REFUSALS = [
+    (dict(num_kernels=0), r"one kernel or more, got num_kernels=0\.$"),
+]
 # Tisa(num_attention_heads=2, num_kernels=3) of ulmewennberg/tisa at a3027ca, model/tisa.py, with
 # these parameters, by head: its matrix for 4 positions.
 CENTERS = ((-1.0, 2.0, 0.5), (0.0, -3.0, 4.0))
@@ -64,8 +66,3 @@ def test_it_starts_as_the_authors_code():
         assert values.shape == (4000, 5)
         np.testing.assert_allclose(values.mean(), mean, atol=0.04 * std)
         np.testing.assert_allclose(values.std(), std, rtol=0.03)
-
-
-def test_no_kernel_is_refused():
-    with pytest.raises(ValueError, match=r"one kernel or more, got num_kernels=0\.$"):
-        TISA(num_kernels=0, num_heads=1, rngs=codes.rngs())

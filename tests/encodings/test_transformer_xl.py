@@ -6,9 +6,11 @@ import pytest
 from pe_lab.encodings.transformer_xl import TransformerXL
 from tests import reference
 from tests.encodings import codes
-from tests.encodings.codes import attend
 
 SENSITIVE = {"base": (10000.0, 100.0)}
+REFUSALS = [
+    (dict(width=9), "must be even, got 9"),
+]
 
 UNEVEN = [0, 1, 3, 9, 20]
 BOTH_SIDES = pytest.mark.parametrize("bidirectional", [False, True])
@@ -106,77 +108,6 @@ def test_equation_between_two_aranges_of_different_lengths(compute):
     np.testing.assert_allclose(found[0], equation(e, q, k, apart(range(3), range(5))), atol=1e-5)
 
 
-@pytest.mark.full
-@codes.every_form
-def test_a_row_of_positions_for_each_example(compute):
-    e, (q, k) = encoding(), drawn(3, batch=2)
-    rows = ([0, 1, 5], [2, 7, 8])
-    t = codes.tokens(rows[0])
-    both = t.__class__(jnp.asarray(rows), jnp.broadcast_to(t.slots, (2, 3)))
-    for i, row in enumerate(rows):
-        alone = logits(e, q[i : i + 1], k[i : i + 1], codes.tokens(row), compute=compute)[0]
-        np.testing.assert_allclose(logits(e, q, k, both, compute=compute)[i], alone, atol=1e-6)
-
-
-@pytest.mark.full
-@codes.every_kernel
-@BOTH_SIDES
-def test_a_distance_has_one_code_whatever_the_length(bidirectional, compute):
-    (q, k), e = drawn(7), encoding(bidirectional=bidirectional)
-    whole = logits(e, q, k, compute.tokens(range(7)), compute=compute)[0]
-    for length in (1, 2, 4):
-        part = logits(
-            e, q[:, :length], k[:, :length], compute.tokens(range(length)), compute=compute
-        )[0]
-        seen = np.tril(np.ones((length, length), bool))
-        np.testing.assert_allclose(part[:, seen], whole[:, :length, :length][:, seen], atol=1e-5)
-
-
-@pytest.mark.slow
-@codes.every_form
-def test_the_order_of_distances_is_not_a_known_wrong_one(compute):
-    """A peer's causal form reads its table backwards.
-
-    There (i, j) has the code of T - 1 - (i - j), which depends on the length T.
-    """
-    used = reference.entry("xl_deepmind_causal_divergence")["value"]["index_used"]
-    wrong = np.asarray([[np.nan if n is None else n for n in row] for row in used])
-    e, (q, k) = encoding(bidirectional=False), drawn(4)
-    found, others = (
-        logits(e, q, k, compute.tokens(range(4)), compute=compute)[0],
-        equation(e, q, k, wrong),
-    )
-    misread = np.tril(wrong != apart(range(4), range(4)))
-    assert misread.sum() == 10
-    assert np.abs(found - others)[:, misread].min() > 1e-3
-
-
-@pytest.mark.slow
-@codes.every_form
-def test_self_and_future_and_past_have_codes_of_their_own(compute):
-    """All queries and keys are one vector, so that logits show the distance alone.
-
-    A peer clamps its indices, so that all d <= 0 share one code.
-    """
-    q, k = (jnp.broadcast_to(a[:, :1], a.shape) for a in drawn(5))
-    found = logits(encoding(), q, k, compute.tokens(range(5)), compute=compute)[0]
-    for head in found:
-        of_distance = np.asarray([head[i, 0] if i >= 0 else head[0, -i] for i in range(-4, 5)])
-        assert (np.abs(apart(of_distance, of_distance)) + np.eye(9)).min() > 1e-3
-        np.testing.assert_allclose(
-            [head[1, 1], head[4, 3], head[2, 3]], of_distance[[4, 5, 3]], atol=1e-5
-        )
-
-
-@pytest.mark.slow
-def test_the_biases_act_without_a_query():
-    """q = 0: what is left is u·k and v·r, a logit of the key and one of the distance."""
-    e, (q, k) = encoding(), drawn(5)
-    found = logits(e, 0 * q, k, codes.tokens(UNEVEN))[0]
-    np.testing.assert_allclose(found, equation(e, 0 * q, k, apart(UNEVEN, UNEVEN)), atol=1e-5)
-    assert np.abs(found).min(axis=(1, 2)).max() > 0
-
-
 @pytest.mark.slow
 @codes.every_form
 def test_far_positions_are_as_exact_as_near_ones(compute):
@@ -186,18 +117,3 @@ def test_far_positions_are_as_exact_as_near_ones(compute):
         for shift in (0, 1_000_000)
     )
     np.testing.assert_allclose(far, near, atol=1e-4)
-
-
-@pytest.mark.slow
-def test_half_precision_queries_stay_so_and_logits_are_float32():
-    e, (q, k) = encoding(), (a.astype(jnp.bfloat16) for a in drawn(5))
-    t = codes.tokens(UNEVEN)
-    assert {a.dtype for a in e.transform_qk(q, k, t, t)} == {jnp.dtype(jnp.bfloat16)}
-    v = jnp.ones_like(k)
-    assert attend(e, q, k, v, t, t, jnp.ones((1, 1, 5, 5), bool)).dtype == jnp.bfloat16
-    assert e.content_bias(q, k, t, t).dtype == jnp.float32
-
-
-def test_an_odd_width_is_refused():
-    with pytest.raises(ValueError, match="must be even, got 9"):
-        TransformerXL(width=9, num_heads=3, head_dim=3, rngs=codes.rngs())

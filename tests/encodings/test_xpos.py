@@ -5,13 +5,18 @@ import pytest
 from flax import nnx
 
 from pe_lab.encodings.base import Tokens
-from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.xpos import XPos
 from tests import models, reference
 from tests.encodings import codes
 from tests.marks import full
 
 SENSITIVE = {"base": (10000.0, 100.0), "gamma": (0.4, 0.05), "scale_base": (512.0, 64.0)}
+REFUSALS = [
+    (dict(head_dim=3), "XPos rotates pairs, so the head width must be even, got 3"),
+    (dict(gamma=0.0), "XPos's gamma must be above 0 .*, got"),
+    (dict(scale_base=-1.0), "XPos's scale_base must be above 0 .*, got"),
+    (dict(scale_base=0.01), r"scale_base 0\.01 with gamma 0\.4 decays by more than e\^64"),
+]
 REACH = 26_156  # whole positions: 64 * 512 / log(3.5) = 26,156.6
 
 
@@ -98,31 +103,6 @@ def test_worked_by_hand():
     assert found[1, 0] == pytest.approx(np.cos(512) * 0.4 / 1.4, rel=1e-5)
 
 
-@pytest.mark.slow
-def test_the_fast_pairs_fade_most():
-    """A query of one pair sees that pair alone; its two channels give the whole rotated key."""
-    faded = []
-    for pair in range(4):
-        keys = np.zeros((3, 8))
-        keys[0, 2 * pair] = 1
-        queries = np.zeros((3, 8))
-        queries[1, 2 * pair] = queries[2, 2 * pair + 1] = 1
-        faded.append(np.hypot(*scores(queries, keys, [0, 512, 512])[1:, 0]))
-    np.testing.assert_allclose(faded, [0.4 / 1.4, 0.65 / 1.4, 0.9 / 1.4, 1.15 / 1.4], rtol=1e-5)
-
-
-@pytest.mark.slow
-def test_without_fading_it_is_rope():
-    q, k = (jnp.asarray(x, jnp.float32)[None, :, None] for x in random(5))
-    tokens = codes.tokens([0, 2, 3, 7, 30])
-    for a, b in zip(
-        XPos(head_dim=8, gamma=1e9).transform_qk(q, k, tokens, tokens),
-        RoPE(head_dim=8).transform_qk(q, k, tokens, tokens),
-        strict=True,
-    ):
-        np.testing.assert_allclose(a, b, atol=1e-6)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("bfloat16", 0.05)])
 def test_padding_far_behind_leaves_logits_alone_and_gradients_finite(dtype, tolerance):
@@ -144,35 +124,6 @@ def test_padding_far_behind_leaves_logits_alone_and_gradients_finite(dtype, tole
 
 
 @pytest.mark.slow
-def test_powers_and_angles_are_float32_whatever_the_model_s_type():
-    x, tokens = (
-        jax.random.normal(jax.random.key(0), (1, 3, 1, 8), jnp.bfloat16),
-        codes.tokens([0, 300, 4001]),
-    )
-    exact = XPos(head_dim=8).transform_qk(
-        x.astype(jnp.float32), x.astype(jnp.float32), tokens, tokens
-    )
-    for found, expected in zip(
-        XPos(head_dim=8).transform_qk(x, x, tokens, tokens), exact, strict=True
-    ):
-        assert found.dtype == jnp.bfloat16
-        np.testing.assert_array_equal(found, expected.astype(jnp.bfloat16))
-
-
-@pytest.mark.slow
-def test_later_slots_of_a_cache_change_no_score():
-    """They hold the positions of tokens to come, which are counted back from."""
-    q, k = (jnp.asarray(x, jnp.float32)[None, :, None] for x in random(3))
-    now, whole = codes.tokens([0, 4, 9]), codes.tokens([0, 4, 9, 800, 2000])
-    later = jnp.concatenate([k, jnp.zeros((1, 2, 1, 8))], axis=1)
-    found = []
-    for keys, K in ((k, now), (later, whole)):
-        a, b = XPos(head_dim=8).transform_qk(q, keys, now, K)
-        found.append(jnp.einsum("blhe,bshe->ls", a, b)[:, :3])
-    np.testing.assert_allclose(np.tril(found[0]), np.tril(found[1]), atol=1e-5)
-
-
-@pytest.mark.slow
 def test_empty_slots_beyond_the_reach_change_no_score():
     """A cache of more slots than the reach: its first queries are as in a full forward pass."""
     q, k = (jnp.asarray(x, jnp.float32)[None, :, None] for x in random(3))
@@ -188,23 +139,3 @@ def test_empty_slots_beyond_the_reach_change_no_score():
         assert np.isfinite(b).all()
         found = np.asarray(jnp.einsum("blhe,bshe->ls", a, b))[0]
         np.testing.assert_allclose(found[: slot + 1], expected[slot, : slot + 1], atol=1e-5)
-
-
-def test_odd_head_width_is_refused():
-    with pytest.raises(
-        ValueError, match="XPos rotates pairs, so the head width must be even, got 3"
-    ):
-        XPos(head_dim=3)
-
-
-@pytest.mark.parametrize("arguments", [dict(gamma=0.0), dict(scale_base=-1.0)])
-def test_what_cannot_fade_is_refused(arguments):
-    with pytest.raises(ValueError, match=f"XPos's {next(iter(arguments))} must be above 0 .*, got"):
-        XPos(head_dim=8, **arguments)
-
-
-def test_a_decay_that_leaves_one_query_alone_is_refused():
-    with pytest.raises(
-        ValueError, match=r"scale_base 0\.01 with gamma 0\.4 decays by more than e\^64"
-    ):
-        XPos(head_dim=8, scale_base=0.01)
