@@ -40,7 +40,7 @@ Rule of the tiers: convolutions put a model into the upper tier of a task if its
 runs that extrapolate, over both rates and all seeds, is at least the lower one of the shares of
 Shaw and KERPLE, and this lower share is above 0. A task decides nothing if it is 0, as it is for
 repeated symbols and addition in suite_grid, or if fewer than three runs with convolutions solve the
-task. Shares have the interval of docs/build/tiers.py.
+task. Shares have the interval of results/published/suite_grid_copying/tiers.py.
 """
 
 from pe_lab.runs import grid

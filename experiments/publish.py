@@ -6,7 +6,7 @@
 --relative draws lengths as multiples of the training length. Runs of code that was not committed
 are refused unless --allow-dirty is given, and a study that lacks some of the published runs unless
 --replace is given.
-README.md there is never touched: `python -m docs.build` writes it from README.md.jinja.
+The page of the study is rendered too, if its template README.md.jinja is there (experiments.page).
 
 A row is copied to results/published/suite_rows after its digests and settings are checked. Its
 class is not imported. `python -m docs.build` then adds the row to the table that pe_lab ships.
@@ -23,7 +23,7 @@ from pe_lab.cli._arguments import argument, flag
 from pe_lab.results import frame, plots, tables
 from pe_lab.results import suite as table_of_suite
 from pe_lab.results.study import Study
-from pe_lab.runs import files, records, study_files
+from pe_lab.runs import commands, files, records, study_files
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.record_schema import JsonObject
 from pe_lab.studies import _suite as suite
@@ -64,8 +64,21 @@ def run(options: Options) -> int:
     study_files.write(target, named.name, named.entries, named.analysis)
     if note := changed_code.note(runs):
         print(note)
-    print(f"published {len(runs)} runs in {target}; say what they show in {target}/README.md.jinja")
+    print(f"published {len(runs)} runs in {target}")
+    if (target / "README.md.jinja").exists():
+        _write_page(target.name)
+    else:
+        command = commands.python("-m", "experiments.page", target.name)
+        print(f"say what they show in {target}/README.md.jinja, then render the page: {command}")
     return 0
+
+
+def _write_page(name: str) -> None:
+    """Render the page of a published study, of which later code changes nothing."""
+    from experiments import page
+
+    page.write(Path(), [name])
+    print(f"wrote the page of {name}")
 
 
 def _source(text: str) -> Path:

@@ -10,6 +10,7 @@ import pytest
 
 from configs import encoding_costs
 from docs.build import costs, encodings, performance, tasks
+from docs.build.published import STUDIES
 from pe_lab.contrib.inspection.scorecard import PROPERTIES
 from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
@@ -95,7 +96,7 @@ COSTS = ROOT / costs.FOLDER
 
 
 def test_the_costs_are_of_the_config_and_of_one_clean_commit():
-    """Encodings that are newer than the measurement have no figures, and the page names them."""
+    """The page names the encodings of its time that have no figures."""
     labels = {point["model.encodings"].label for point in encoding_costs.sweep()}
     figures = json.loads((COSTS / "costs.json").read_text())
     measured = [figure["label"] for figure in figures]
@@ -108,7 +109,7 @@ def test_the_costs_are_of_the_config_and_of_one_clean_commit():
     without_figures = set(plugins.names("encodings")) - names
     page = (COSTS / "README.md").read_text()
     (line,) = (line for line in page.splitlines() if line.startswith("- **Not measured**"))
-    assert set(re.findall(r"`(\w+)`", line)) == without_figures
+    assert set(re.findall(r"`(\w+)`", line)) <= without_figures
     assert [figure["overrides"] for figure in figures[:1] + figures[-1:]] == [
         [],
         ["config.train.max_length=255", "config.train.batch_size=8"],
@@ -186,7 +187,9 @@ def test_chance_levels_are_what_the_task_measures_today(name):
 
 
 def test_the_record_of_throughput_is_of_a_clean_commit_and_most_tasks_reach_the_goal():
-    figures = json.loads((ROOT / costs.THROUGHPUT).read_text(encoding="utf-8"))
+    figures = json.loads(
+        (ROOT / STUDIES / "throughput" / "throughput.json").read_text(encoding="utf-8")
+    )
     measured = [figure for figure in figures if figure["error"] is None]
     assert {figure["provenance"]["dirty"] for figure in measured} == {False}
     over = {f["task"] for f in measured if f["goal"] and f["milliseconds"] > f["goal"]}

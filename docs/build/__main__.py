@@ -9,7 +9,7 @@ the rows of the suite that pe_lab ships (docs/build/suite_rows.py).
     python -m docs.build --measure=scorecard   # first measures again what pages show
 
 Pages are rendered from their templates (docs/tasks.md.jinja), from classes and docstrings, and
-from committed records.
+from the published numbers of studies (docs/build/numbers.py), which experiments.page computes.
 """
 
 import sys

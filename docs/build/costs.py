@@ -1,81 +1,14 @@
-"""Lookups of results/published/encoding_costs/README.md and throughput/README.md."""
+"""Records of the costs of encodings."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-from docs.build import markdown
-from pe_lab.runs import plugins
-
 FOLDER = Path("results/published/encoding_costs")
 COSTS = FOLDER / "costs.json"
 CLOSER_COSTS = FOLDER / "targets.json"  # fewer encodings, more samples
 LATER_COSTS = FOLDER / "later.json"  # encodings that are newer than costs.json
-OPTION_COSTS = FOLDER / "options.json"
-THROUGHPUT = Path("results/published/throughput/throughput.json")
-TOKENS = (80, 512)  # the longest context of the two measurements of each encoding
-# Parts of a step by the beginning of a place's name. Records have the names of their commit.
-PLACES = {
-    "own hooks": ("encodings/", "kernels/encodings/"),
-    "scores, softmax and sum": (
-        "encodings/base.py masked_softmax",
-        "encodings/base.py AttentionEncoding.mix",
-        "encodings/base.py weighted_sum",
-        "encodings/ops.py masked_softmax",
-        "transformer/attention.py attend",
-        "transformer/attention_cpu.py",
-        "model/attention.py attend",
-        "kernels/attention_cpu.py",
-    ),
-    "projections, feed-forward": (
-        "transformer/products.py",
-        "transformer/attention.py Attention",
-        "transformer/transformer.py FeedForward",
-        "kernels/products.py",
-        "model/attention.py Attention",
-        "model/block.py FeedForward",
-    ),
-}
 Figures = dict[str, list[dict[str, Any]]]
-
-
-def lookups(root: Path) -> dict[str, Any]:
-    """Lookups of the page of costs."""
-    every = figures(root / COSTS)
-    closer = figures(root / CLOSER_COSTS)
-    later = figures(root / LATER_COSTS)
-    options = figures(root / OPTION_COSTS)
-    profile = figures(root / FOLDER / "profile.json")
-    return {
-        "costs": cost_table(every),
-        "closer_costs": cost_table(closer),
-        "later_costs": cost_table(later),
-        "option_costs": cost_table(options, "option"),
-        "profiles": profile_table(profile),
-        "load": loads(every),
-        "closer_load": loads(closer),
-        "later_load": loads(later),
-        "option_load": loads(options),
-        "later_commits": [_commit(later), _commit(options)],
-        "seconds": [f"{figure['seconds_per_step']:.3f}" for figure in every["nope"]],
-        "not_measured": ", ".join(not_measured({**every, **later})),
-        "megabytes": [f"{figure['temporary_bytes'] / 1e6:.0f}" for figure in every["nope"]],
-        "ratio": lambda name, i: f"{closer[name][i]['times_first']:.2f}",
-        "own_milliseconds": lambda name: f"{_by_place(profile[name][0])['own hooks']:.1f}",
-        "milliseconds": f"{1e3 * every['nope'][0]['seconds_per_step']:.0f}",
-    }
-
-
-def throughput_lookups(root: Path) -> dict[str, Any]:
-    """Lookups of the page of throughput."""
-    rows = [["task", "length", "ms", "compiled in, s"]]
-    for figure in json.loads((root / THROUGHPUT).read_text(encoding="utf-8")):
-        if figure["error"] is None:
-            length = f"{figure['length']} {figure['unit']}"
-            milliseconds = f"{figure['milliseconds']:.2f}"
-            seconds = f"{figure['compile_milliseconds'] / 1000:.1f}"
-            rows.append([f"`{figure['task']}`", length, milliseconds, seconds])
-    return {"throughput": markdown.table(rows)}
 
 
 def figures(record: Path) -> Figures:
@@ -84,64 +17,3 @@ def figures(record: Path) -> Figures:
     for figure in json.loads(record.read_text(encoding="utf-8")):
         by_label.setdefault(figure["label"], []).append(figure)
     return by_label
-
-
-def not_measured(by_label: Figures) -> list[str]:
-    """Return the encodings without figures, as code."""
-    measured = {label.partition("(")[0] for label in by_label}
-    return [f"`{name}`" for name in plugins.names("encodings") if name not in measured]
-
-
-def _commit(by_label: Figures) -> str:
-    (commit,) = {figure["provenance"]["commit"] for pair in by_label.values() for figure in pair}
-    return str(commit)[:7]
-
-
-def loads(by_label: Figures) -> list[str]:
-    """Return the load of the machine before the first figure and before the last."""
-    pairs = list(by_label.values())
-    first, last = pairs[0][0], pairs[-1][-1]
-    return [f"{figure['load_before']:.1f}" for figure in (first, last)]
-
-
-def cost_table(by_label: Figures, kind: str = "encoding") -> str:
-    """Return time and temporary memory over those of the first, such as NoPE."""
-    rows = [[kind]]
-    first_pair = next(iter(by_label.values()))
-    rows[0] += [f"step, {tokens} tokens" for tokens in TOKENS]
-    rows[0] += [f"temporaries, {tokens}" for tokens in TOKENS]
-    for label, pair in by_label.items():
-        row = [f"`{label}`" if kind == "encoding" else label]
-        for figure in pair:
-            low, high = figure["times_first_quartiles"]
-            row.append(f"{figure['times_first']:.2f} ({low:.2f}–{high:.2f})")
-        for figure, first in zip(pair, first_pair, strict=True):
-            row.append(f"{figure['temporary_bytes'] / first['temporary_bytes']:.2f}")
-        rows.append(row)
-    return markdown.table(rows)
-
-
-def profile_table(profile: Figures) -> str:
-    """Return the milliseconds of a step by place."""
-    rows = [["encoding, tokens", *PLACES, "all else", "sum"]]
-    for name, pair in profile.items():
-        for figure, tokens in zip(pair, TOKENS, strict=True):
-            spent = _by_place(figure)
-            cells = [f"{milliseconds:.1f}" for milliseconds in spent.values()]
-            rows.append([f"`{name}`, {tokens}", *cells, f"{sum(spent.values()):.1f}"])
-    return markdown.table(rows)
-
-
-def _by_place(figure: dict[str, Any]) -> dict[str, float]:
-    spent = dict.fromkeys([*PLACES, "all else"], 0.0)
-    for place, seconds in figure["profile"].items():
-        spent[_kind(place)] += 1e3 * seconds
-    return spent
-
-
-def _kind(place: str) -> str:
-    # The later kinds are the more specific ones, such as one function of a folder.
-    for kind, beginnings in reversed(PLACES.items()):
-        if place.startswith(beginnings):
-            return kind
-    return "all else"

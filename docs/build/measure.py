@@ -4,17 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from docs.build import (
-    budget,
     corpora,
     coverage,
     encodings,
     initialization,
     performance,
-    reproductions,
-    ruoss,
     statistics,
-    story_gradients,
-    suite_grid,
     tasks,
     tour,
 )
@@ -62,11 +57,6 @@ def scorecard(root: Path) -> None:
 
 # name -> (function, what it does and how long it takes)
 MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "budget": (
-        budget.measure,
-        "exact match of the means of parameters of results/budget: half an hour",
-    ),
-    "budget_picture": (budget.draw, "exact match by budget: a few seconds"),
     "chance_levels": (chance_levels, "chance levels of all tasks: one minute"),
     "corpora": (corpus_entropy, "bits per byte of the corpus `stories`: three minutes"),
     "coverage": (interval_coverage, "coverage of intervals, by simulation: ten minutes"),
@@ -76,16 +66,6 @@ MEASUREMENTS: dict[str, tuple[Callable[[Path], None], str]] = {
         "logits and gradients of untrained models: three minutes",
     ),
     "performance": (performance.draw, "the picture of docs/performance.md: a second"),
-    "reproductions": (reproductions.draw, "numbers of papers and ours: a second"),
-    "ruoss": (ruoss.draw, "the picture of ruoss15:scaled: a few seconds"),
     "scorecard": (scorecard, "properties and pictures of all encodings: two minutes"),
-    "story_gradients": (
-        story_gradients.measure,
-        "gradient norms from the parameters of results/story_gradients: nine minutes",
-    ),
-    "suite_grid": (
-        suite_grid.draw,
-        "pictures of the published tasks of suite_grid: a few seconds",
-    ),
     "tour": (tour.write, f"outputs of {tour.TOUR}: two minutes"),
 }

@@ -1,8 +1,9 @@
 """The generated pages of the repository.
 
 A page is rendered from the template with its name and `.jinja`: docs/tasks.md from
-docs/tasks.md.jinja, README.md of a published study from the README.md.jinja in its folder. Only
-the results in README.md at the top are rendered into a page that is otherwise written by hand.
+docs/tasks.md.jinja, README.md of a published study from the README.md.jinja in its folder and its
+numbers (docs/build/numbers.py). Only the results in README.md at the top are rendered into a page
+that is otherwise written by hand.
 """
 
 import functools
@@ -10,93 +11,53 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-from flax import nnx
+import jinja2
 
 from docs.build import (
-    abacus,
-    addition,
-    budget,
-    commits,
-    costs,
     encodings,
     metrics,
-    noise,
+    numbers,
     performance,
     protocols,
-    published,
     reproductions,
-    ruoss,
-    saturation,
-    shared_runs,
     statistics,
-    story_gradients,
-    story_recurrent,
-    suite_grid,
     tasks,
     templates,
-    tiers,
-    training_time,
 )
 from docs.build.guide import page as guide
+from docs.build.numbers import Document
 from docs.build.published import STUDIES
-from pe_lab.encodings.t5_bias import T5Bias
 from pe_lab.runs.errors import UserError, unknown
 
+README_TEMPLATE = "README.md.jinja"
 FRONT_PAGE = Path("README.md")
 FRONT_TEMPLATE = STUDIES / "suite_grid_copying" / "front_page.md.jinja"
 BEGIN = "<!-- results, written by `python -m docs.build` from front_page.md.jinja -->\n"
 END = "<!-- end of results -->\n"
 
 Lookups = Mapping[str, Any]
+Documents = Callable[[str], Document]  # of the name of a published study
 
-# The lookups of single pages. Every page can look up published studies as well.
+# The lookups of single pages. Every page can cite published pages as well.
 LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
-    "README.md": lambda root: {
-        **suite_grid.page_lookups(root, form="copying"),
-        **tiers.lookups(root),
-        **reproductions.lookups(root),
-    },
     "docs/encodings.md": encodings.lookups,
-    "docs/findings.md": lambda root: {
-        **noise.lookups(root),
-        **suite_grid.lookups(root),
-        "budget": budget.lookups(root),
-        **tiers.lookups(root),
-        "saturation": saturation.lookups(root),
-    },
     "docs/guide.md": guide.lookups,
     "docs/performance.md": performance.lookups,
     "docs/protocols.md": protocols.lookups,
-    "docs/reproductions.md": reproductions.lookups,
     "docs/statistics.md": statistics.lookups,
     "docs/studies.md": metrics.lookups,
     "docs/tasks.md": tasks.lookups,
-    f"{abacus.FOLDER}/README.md": abacus.lookups,
-    "results/published/budget/README.md": budget.lookups,
-    "results/published/combine/README.md": lambda root: shared_runs.lookups(
-        root, "combine", "exposure"
-    ),
-    "results/published/encoding_costs/README.md": costs.lookups,
-    "results/published/noise/README.md": noise.lookups,
-    f"{ruoss.FOLDER}/README.md": ruoss.lookups,
-    "results/published/saturation/README.md": saturation.lookups,
-    "results/published/story_gradients/README.md": story_gradients.lookups,
-    "results/published/story_recurrent/README.md": story_recurrent.lookups,
-    **{
-        f"{folder}/README.md": functools.partial(suite_grid.page_lookups, form=form)
-        for form, folder in suite_grid.FOLDERS.items()
-    },
-    f"{addition.FOLDER}/README.md": addition.lookups,
-    "results/published/throughput/README.md": costs.throughput_lookups,
 }
+# Pages with claims of papers, which are counted over published studies.
+WITH_CLAIMS = ("README.md", "docs/reproductions.md")
+# Pages that cite published studies.
+CITING = (*WITH_CLAIMS, "docs/findings.md", "docs/guide.md", "docs/published.md")
 
 
 def templates_of(root: Path) -> dict[Path, Path]:
     """Map each generated page below `root` to its template; both are relative to `root`."""
     pages = {}
-    for pattern in ("docs/*.md.jinja", f"{STUDIES}/*/README.md.jinja"):
+    for pattern in ("docs/*.md.jinja", f"{STUDIES}/*/{README_TEMPLATE}"):
         for template in sorted(root.glob(pattern)):
             relative = template.relative_to(root)
             pages[relative.with_suffix("")] = relative
@@ -121,26 +82,32 @@ def select(root: Path, names: Sequence[str]) -> list[Path]:
     return [page for page in pages if not names or str(page) in names]
 
 
-def text(root: Path, page: Path) -> str:
-    """Render a page from its template and the records below `root`."""
+def text(root: Path, page: Path, documents: Documents | None = None) -> str:
+    """Render a page from its template and the published numbers below `root`.
+
+    A page of the site can cite published studies: `of(NAME)` has the numbers that every study has,
+    and `page(NAME)` those of its own analysis.
+
+    Args:
+      documents: in place of the published numbers.
+
+    Raises:
+      UserError: a number is not published.
+    """
+    documents = documents or functools.partial(numbers.document, root)
     template = templates_of(root)[page]
-    folder = template.parent
-    of = functools.partial(published.of, root)
-    lookups: dict[str, Any] = {
-        "of": of,
-        "commits": commits.described,
-        "training_time": training_time.described,
-        "first_untrained_bucket": first_untrained_bucket,
-    }
-    if (root / folder / "study.json").exists():
-        study = of(folder.name)
-        lookups["study"] = study
-        if study.study.spec.reproduction.claims:
-            lookups["claims"] = reproductions.claims(study.study)
-            lookups["over_all_pairs"] = functools.partial(reproductions.over_all_pairs, study.study)
-    if str(page) in LOOKUPS:
-        lookups |= LOOKUPS[str(page)](root)
-    rendered = templates.render((root / template).read_text(encoding="utf-8"), **lookups)
+    if template.name == README_TEMPLATE:
+        lookups = documents(template.parent.name)
+    else:
+        lookups = {"of": lambda name: documents(name)["study"], "page": documents}
+        lookups |= LOOKUPS.get(str(page), lambda root: {})(root)
+        if str(page) in WITH_CLAIMS:
+            lookups |= reproductions.lookups(root, documents)
+    source = (root / template).read_text(encoding="utf-8")
+    try:
+        rendered = templates.render(source, **lookups)
+    except jinja2.UndefinedError as error:
+        raise UserError(f"{template}: {error.message}.") from None
     return _inserted(root / page, rendered) if page == FRONT_PAGE else rendered
 
 
@@ -160,10 +127,3 @@ def _inserted(file: Path, results: str) -> str:
     if not (begin and end):
         raise UserError(f"{file.name} has no part between {BEGIN.strip()} and {END.strip()}.")
     return before + BEGIN + results + END + after
-
-
-def first_untrained_bucket(longest: str) -> str:
-    """Return the first distance whose T5 bucket is empty if no distance exceeds `longest`."""
-    encoding = T5Bias(num_heads=1, width=1, rngs=nnx.Rngs(0))
-    buckets = jax.device_get(encoding.bucket(-jnp.arange(200))).tolist()
-    return str(next(d for d, bucket in enumerate(buckets) if bucket > buckets[int(longest)]))

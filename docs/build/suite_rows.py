@@ -4,11 +4,22 @@ from pathlib import Path
 
 import pandas as pd
 
-from docs.build import costs, suite_grid
+from docs.build import costs
+from docs.build.published import STUDIES
 from pe_lab.results import frame, suite
 from pe_lab.studies import _suite
 
 ADDED = Path("results/published/suite_rows")  # rows of others, one folder a row
+# Published forms, one for each task, with their headers in the site's pages of encodings.
+HEADERS = {
+    "copying": "distinct symbols",
+    "repeated": "symbols may repeat",
+    "recall": "recall",
+    "sort": "sort",
+    "flip_flop": "last written bit",
+    "addition": "addition",
+}
+FOLDERS = {form: STUDIES / f"suite_grid_{form}" for form in HEADERS}
 SCORES = Path("pe_lab/studies") / _suite.SCORES.name
 
 
@@ -22,14 +33,14 @@ def write(root: Path) -> None:
 
 def is_stale(root: Path) -> bool:
     """Return whether the scores below `root` differ from those of the published records."""
-    if not (root / suite_grid.FOLDERS["copying"] / "study.json").exists():
+    if not (root / FOLDERS["copying"] / "study.json").exists():
         return False
     return (root / SCORES).read_text(encoding="utf-8") != _scores(root)
 
 
 def _scores(root: Path) -> str:
     times = suite.step_times([root / costs.COSTS])
-    published = suite_grid.FOLDERS.values()
+    published = FOLDERS.values()
     parts = [suite.scores(frame.read(root / folder), times) for folder in published]
     for file in sorted((root / ADDED).glob("[!.]*/study.json")):
         times = suite.step_times([file.parent / suite.COST])

@@ -1,7 +1,7 @@
 """Jinja templates of pages.
 
 Every measured number in a page is a lookup, so no page can state a number that the records do
-not have. A template may include the files in parts/.
+not have. A template may include other files of results/published.
 """
 
 import functools
@@ -10,6 +10,7 @@ from typing import Any
 
 import jinja2
 
+from docs.build.published import STUDIES
 from docs.build.rounding import at_most, power_at_most
 
 
@@ -25,7 +26,7 @@ def render(template: str, **lookups: Any) -> str:
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "parts"),
+        loader=jinja2.FileSystemLoader(Path(__file__).parents[2] / STUDIES),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

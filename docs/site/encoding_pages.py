@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from docs.build import catalog, encodings, markdown, suite_grid
+from docs.build import catalog, encodings, markdown
+from docs.build.suite_rows import FOLDERS, HEADERS
 from docs.site import member_pages
 from pe_lab.contrib.inspection import scorecard
 from pe_lab.contrib.inspection.encoding_pictures import caption
@@ -198,7 +199,7 @@ def _picture(root: Path, name: str, row: scorecard.Row) -> str:
 def suite_tables(root: Path) -> dict[str, Table]:
     """Return the table of each published form of suite_grid."""
     tables = {}
-    for form, folder in suite_grid.FOLDERS.items():
+    for form, folder in FOLDERS.items():
         study = frame.read(root / folder)
         (tables[form],) = suite.tables(suite.scores(study, {}), study.spec, [folder.name])
     return tables
@@ -208,7 +209,7 @@ def suite_rows(tables: Mapping[str, Table], name: str) -> str:
     """Return the rows of an encoding in the tables of suite_grid."""
     rows, header, caption = [], [], ""
     for form, table in tables.items():
-        task = Cell(f"[{suite_grid.HEADERS[form]}](../{suite_grid.FOLDERS[form]}/README.md)")
+        task = Cell(f"[{HEADERS[form]}](../{FOLDERS[form]}/README.md)")
         header, caption = ["variant", "task", *table.header[1:]], table.caption
         of_name = [row for row in table.rows if re.match(rf"{name}( |\(|$)", row[0].text)]
         rows += [[row[0], task, *row[1:]] for row in of_name]

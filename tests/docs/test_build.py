@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from docs.build import __main__ as build
-from docs.build import encodings, measure, pages, published, tasks, tour
+from docs.build import encodings, measure, numbers, pages, published, tasks, tour
+from experiments import page as experiments_page
 from pe_lab import cli
 from pe_lab.runs import plugins
 from tests.results.fake_study import point, record, write_study
@@ -32,7 +33,7 @@ def call(monkeypatch, capsys, tmp_path, members):
     (tmp_path / "docs").mkdir()
 
     def run(*arguments):
-        published.of.cache_clear()
+        numbers.document.cache_clear()
         monkeypatch.setattr(sys, "argv", ["docs.build", *arguments])
         with pytest.raises(SystemExit) as exited:
             cli.main_of(build, "python -m docs.build")
@@ -51,21 +52,25 @@ def study(tmp_path):
     folder = write_study(tmp_path / published.STUDIES / "fake", *runs)
     template = 'RoPE has {{ study.center("rope", 8) }} of {{ of("fake").each_seed("rope", 8) }}.\n'
     (folder / "README.md.jinja").write_text(template)
+    experiments_page.write(tmp_path, ["fake"])
     return folder
 
 
-def test_the_page_of_a_study_is_written_from_its_template(call, study):
+def test_the_page_of_a_study_is_written_from_its_template_and_its_numbers(call, study):
+    (study / "records.jsonl.gz").unlink(missing_ok=True)
+    (study / "README.md").unlink()
     assert call() == (0, "wrote results/published/fake/README.md\n", "")
     assert (study / "README.md").read_text() == "RoPE has 0.30 of 0.20, 0.30 and 0.70.\n"
 
 
-def test_a_number_that_the_study_does_not_have_is_one_line(call, study):
-    (study / "README.md.jinja").write_text('{{ study.center("ropes", 8) }}')
-    status, _, error = call()
+def test_a_number_that_is_not_published_is_one_line_with_the_command_that_computes_it(call, study):
+    (study / "README.md.jinja").write_text('{{ study.center("rope", 4) }}')
+    status, _, error = call("--check")
     assert status == 2
-    assert "has no 'ropes'. Did you mean 'rope'?" in error
-    (study / "README.md.jinja").write_text('{{ study.center("rope", 12) }}')
-    assert "rope has no number at length 12" in call()[2]
+    assert "results/published/fake/numbers.json has no number study.center(rope, 4)." in error
+    assert error.endswith("-m experiments.page fake\n")
+    (study / "README.md.jinja").write_text("{{ share }}")
+    assert call()[2] == "error: results/published/fake/README.md.jinja: 'share' is undefined.\n"
 
 
 def test_check_names_the_stale_pages_and_writes_nothing(call, study, tmp_path):
@@ -134,9 +139,8 @@ def test_encodings_are_measured_and_drawn(tmp_path, members, capsys):
 
 def test_the_results_take_the_marked_part_of_the_front_page(call, study, tmp_path, monkeypatch):
     template = study / "front_page.md.jinja"
-    template.write_text('{{ study.center("rope", 8) }}\n')
+    template.write_text('{{ of("fake").center("rope", 8) }}\n')
     monkeypatch.setattr(pages, "FRONT_TEMPLATE", template.relative_to(tmp_path))
-    monkeypatch.setitem(pages.LOOKUPS, "README.md", lambda root: {})
     front = tmp_path / "README.md"
     front.write_text(f"before\n{pages.BEGIN}{pages.END}after\n")
     assert call("README.md") == (0, "wrote README.md\n", "")

@@ -8,7 +8,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 import pytest
 
-from docs.build import suite_grid, tasks
+from docs.build import suite_rows, tasks
 from docs.site import check, encoding_pages, layout, mathml, reference_pages, staging
 from pe_lab import cli
 from pe_lab.encodings.base import InputEncoding
@@ -151,7 +151,7 @@ def test_the_page_of_an_encoding_has_its_rows_of_the_suite_or_the_command_for_on
 def test_every_published_row_of_suite_grid_is_on_the_page_of_an_encoding():
     tables = encoding_pages.suite_tables(ROOT)
     pages = [encoding_pages.suite_rows(tables, name) for name in ENCODINGS]
-    assert "".join(pages).count("/README.md) ") == 19 * len(suite_grid.FOLDERS)
+    assert "".join(pages).count("/README.md) ") == 19 * len(suite_rows.FOLDERS)
 
 
 def test_every_task_has_a_family():

@@ -4,25 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from docs.build import commits, rounding, shared_runs, statistics
+from docs.build import rounding, statistics
 from tests.results.fake_study import point, record, write_study
-from tests.results.test_prose import study
 
 ROOT = Path(__file__).parents[2]
-
-
-def test_commits_are_named_with_their_runs(tmp_path):
-    found = study(tmp_path, {"rope": [0.5, 0.6, 0.7]})
-    found.study.cases["commit"] = ["b" * 40, "a" * 40, "a" * 40]
-    assert commits.described(found) == "2 runs at aaaaaaa and 1 run at bbbbbbb"
-
-
-def test_runs_that_two_studies_have_with_other_numbers_are_counted_with_the_largest_gap(tmp_path):
-    """Seed 0 is equal, seed 1 differs by 0.123, seed 2 is in one study alone."""
-    one = study(tmp_path / "one", {"rope": [0.5, 0.5, 0.5]})
-    other = study(tmp_path / "other", {"rope": [0.5, 0.623]})
-    gaps = shared_runs.of_studies(one.study, other.study)
-    assert gaps.to_dict() == {"rope1": pytest.approx(0.123)}
 
 
 @pytest.mark.parametrize(

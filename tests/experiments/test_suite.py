@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from docs.build import costs, suite_rows
-from docs.build import suite_grid as grid_of_docs
 from experiments import publish
 from pe_lab import cli
 from pe_lab.cli import _suite
@@ -86,7 +85,7 @@ def test_a_row_goes_from_its_training_through_an_archive_into_the_table(
     published = checkout / "results" / "published"
     published.mkdir(parents=True)
     trained.mkdir()
-    for folder in (*grid_of_docs.FOLDERS.values(), costs.FOLDER):
+    for folder in (*suite_rows.FOLDERS.values(), costs.FOLDER):
         (checkout / folder).symlink_to(ROOT / folder)
     shipped = checkout / suite_rows.SCORES
     shipped.parent.mkdir(parents=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.build import costs, suite_grid, suite_rows
+from docs.build import costs, suite_rows
 from pe_lab.cli import _studies
 from pe_lab.results import frame, suite
 from pe_lab.studies import _suite
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow
 def test_the_shipped_scores_are_not_stale(tmp_path):
     assert not suite_rows.is_stale(ROOT)
-    for folder in (*suite_grid.FOLDERS.values(), costs.FOLDER):
+    for folder in (*suite_rows.FOLDERS.values(), costs.FOLDER):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     shipped = tmp_path / suite_rows.SCORES
     shipped.parent.mkdir(parents=True)
@@ -34,7 +34,7 @@ def test_what_a_killed_replacement_leaves_is_no_row(tmp_path, monkeypatch):
         for folder in (suite_rows.ADDED, Path("results")):
             (folder / name).mkdir(parents=True)
             (folder / name / "study.json").touch()
-    monkeypatch.setattr(suite_grid, "FOLDERS", {})
+    monkeypatch.setattr(suite_rows, "FOLDERS", {})
     monkeypatch.setattr(frame, "read", lambda folder: folder)
     monkeypatch.setattr(suite, "scores", lambda study, _: pd.DataFrame({"name": [study.name]}))
     assert suite_rows._scores(tmp_path) == "name\nmine\n"
@@ -44,6 +44,6 @@ def test_what_a_killed_replacement_leaves_is_no_row(tmp_path, monkeypatch):
 def test_the_shipped_rows_of_pe_lab_have_every_rate_and_seed_and_a_task_of_the_suite():
     scores = suite.read_scores(_suite.SCORES)
     assert set(scores["task"]) <= set(config.TASKS)
-    assert scores["task"].nunique() >= len(suite_grid.FOLDERS)
+    assert scores["task"].nunique() >= len(suite_rows.FOLDERS)
     sizes = scores.groupby(["name", "task"]).size()
     assert set(sizes) <= {len(config.RATES) * config.SEEDS, len(_suite.RATES) * _suite.SEEDS}

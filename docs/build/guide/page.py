@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 from flax import nnx
 
-from docs.build import encodings, initialization, published, story_gradients, suite_grid
+from docs.build import encodings, initialization
 from pe_lab.encodings.sinusoidal import Sinusoidal
 
 MEASURED = Path("docs/pictures/guide/guide.json")
@@ -20,12 +20,8 @@ def lookups(root: Path) -> dict[str, Any]:
     return {
         "card": lambda name, number: card[name].numbers[number],
         "measured": measured,
-        "gradients": story_gradients.lookups(root),
-        **suite_grid.lookups(root),
         "initial": initialization.Initial(root / initialization.RECORD),
         "sinusoid": _sinusoid,
-        "exact_match": lambda study, *at: published.of(root, study).center(*at),
-        "solved": lambda study, *names: published.of(root, study).solved(*names),
     }
 
 

@@ -1,0 +1,8 @@
+"""The page of suite_grid:repeated, which is that of suite_grid:copying for another task."""
+
+import functools
+
+from results.published.suite_grid_copying import page
+
+lookups = functools.partial(page.of_page, form="repeated")
+draw = functools.partial(page.draw_form, form="repeated")
