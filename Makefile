@@ -8,7 +8,7 @@ EVERYWHERE := not full and not peers and not gpu and not cluster and not latex a
 CORE := not contrib and $(EVERYWHERE)
 VERSION_ERROR := pe_lab needs Python 3.11 or newer. Name one: make PYTHON=python3.11
 
-.PHONY: quickstart install docs site test test-slow test-contrib test-full test-latex test-wheel test-peers test-gpu test-cluster lint lock clean
+.PHONY: quickstart install docs site test test-changed test-slow test-contrib test-full test-latex test-wheel test-peers test-gpu test-cluster lint lock clean
 
 quickstart: $(VENV)/installed
 	$(RUN) -m pe_lab sweep quickstart
@@ -22,9 +22,13 @@ docs: $(VENV)/installed_dev  # writes the generated pages; CI compares them with
 site: $(VENV)/installed_dev  # the documentation as a site that works offline: build/site/index.html
 	$(RUN) -m docs.site
 
-test test-slow test-contrib test-full: export PYTHONDONTWRITEBYTECODE =  # each process would compile the whole checkout again
+test test-changed test-slow test-contrib test-full: export PYTHONDONTWRITEBYTECODE =  # each process would compile the whole checkout again
 test: $(VENV)/installed_dev
 	$(RUN) -m pytest -n $(CORES) -m "not slow and $(CORE)"
+
+test-changed: SINCE ?= main
+test-changed: $(VENV)/installed_dev  # of what differs from a branch: make test-changed SINCE=HEAD
+	$(RUN) -m tests.changed --since=$(SINCE) -n $(CORES) -m "not slow and $(EVERYWHERE)"
 
 test-slow: $(VENV)/installed_dev  # CI runs it after `make test`
 	$(RUN) -m pytest -n $(CORES) -m "slow and $(CORE)"
