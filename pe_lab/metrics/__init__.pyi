@@ -12,9 +12,11 @@ from pe_lab.metrics.base import Metric as Metric
 from pe_lab.metrics.base import Predictions as Predictions
 from pe_lab.metrics.base import RunMetric as RunMetric
 from pe_lab.metrics.base import Sums as Sums
+from pe_lab.metrics.bits_per_byte import BitsPerByte as BitsPerByte
 from pe_lab.metrics.bits_per_token import BitsPerToken as BitsPerToken
 from pe_lab.metrics.bits_per_token_sliding import BitsPerTokenSliding as BitsPerTokenSliding
 from pe_lab.metrics.chance_corrected_token_accuracy import ChanceCorrectedTokenAccuracy as ChanceCorrectedTokenAccuracy
+from pe_lab.metrics.context_gain import ContextGain as ContextGain
 from pe_lab.metrics.exact_match import ExactMatch as ExactMatch
 from pe_lab.metrics.exact_match_by_attribute import ExactMatchByAttribute as ExactMatchByAttribute
 from pe_lab.metrics.exact_match_without_end import ExactMatchWithoutEnd as ExactMatchWithoutEnd
@@ -24,6 +26,7 @@ from pe_lab.metrics.flops import Flops as Flops
 from pe_lab.metrics.in_distribution import InDistribution as InDistribution
 from pe_lab.metrics.in_distribution_loss import InDistributionLoss as InDistributionLoss
 from pe_lab.metrics.log_auc import LogAuc as LogAuc
+from pe_lab.metrics.longest_window import LongestWindow as LongestWindow
 from pe_lab.metrics.negative_log_likelihood import NegativeLogLikelihood as NegativeLogLikelihood
 from pe_lab.metrics.negative_log_likelihood_by_place import NegativeLogLikelihoodByPlace as NegativeLogLikelihoodByPlace
 from pe_lab.metrics.parameters import Parameters as Parameters

@@ -80,6 +80,23 @@ def mean(row: Mapping[str, Any], stride: int | None = None) -> float | None:
     return math.fsum(of_window) / last
 
 
+def bits_by_index(row: Mapping[str, Any], bins: int = 64) -> dict[int, float]:
+    """The bits of a row by index, from 1, as means over bins of equal width.
+
+    Returns:
+      The mean of each bin with values, by the last index of the bin.
+    """
+    values = row["value"] or []
+    width = math.ceil(row["length"] / bins)
+    means = {}
+    for start in range(0, row["length"], width):
+        end = min(start + width, row["length"])
+        known = [value for value in values[start:end] if value is not None]
+        if known:
+            means[end] = math.fsum(known) / len(known) / math.log(2)
+    return means
+
+
 def perplexity(row: Mapping[str, Any], stride: int | None = None) -> float | None:
     """The exponential of the mean: per byte, if symbols are bytes."""
     nats = mean(row, stride)

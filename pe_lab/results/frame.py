@@ -56,6 +56,7 @@ def read(folder: str | Path) -> Study:
         measured=rows.numbers(),
         measured_curves=rows.curves(),
         measured_attributes=rows.attributes(),
+        measured_by_index=rows.by_index(),
         measured_chance=rows.chance(),
         overrides={
             code: {"label": label, **rows.axes_of[label]}
@@ -131,9 +132,9 @@ def _variants(
 def _described(variants: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
     """Return variants with the columns that summarize their cases.
 
-    Columns: runs, finished, diverged, failed and solved (numbers of runs); has_text; is_unsolved;
-    max_length, max_position and reveals_target_length; task_name, length_name; and the columns of
-    `run_rows.INPUT`.
+    Columns: runs, finished, diverged, failed and solved (numbers of runs); has_text; is_corpus;
+    is_unsolved; max_length, max_position and reveals_target_length; task_name, length_name; and
+    the columns of `run_rows.INPUT`.
     """
     of_status = pd.crosstab(cases["variant"], cases["status"])
     of_runs = cases.groupby("variant").agg(
@@ -144,6 +145,7 @@ def _described(variants: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
     finished = cases[cases["status"] == "finished"]
     of_finished = finished.groupby("variant").agg(
         has_text=("is_text", "any"),
+        is_corpus=("corpus_bytes", lambda sizes: sizes.notna().all()),
         max_length=("max_length", "max"),
         max_position=("max_position", "max"),
         reveals_target_length=("reveals_target_length", "any"),
@@ -156,7 +158,7 @@ def _described(variants: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
     # A variant may have no run, or none that finished.
     counts = ["runs", *_OF_RUNS, "solved", "max_length"]
     variants[counts] = variants[counts].fillna(0).astype(int)
-    flags = ["has_text", "reveals_target_length", "is_contiguous"]
+    flags = ["has_text", "is_corpus", "reveals_target_length", "is_contiguous"]
     variants[flags] = variants[flags].fillna(False).astype(bool)
     words = ["task_name", "length_name"]
     variants[words] = variants[words].fillna("")

@@ -36,7 +36,7 @@ _FACTS = [
     *("steps", "steps_to_solve", "steps_to_extrapolate", "measured_to", "train_flops"),
     *("train_seconds", "parameters", "max_position", "reveals_target_length", "length_name"),
     *("validation_loss", "commit", "error", "is_text", "is_contiguous", "solved_threshold"),
-    *("scale_ratio", "has_changed_rows", "config", "provenance", *INPUT),
+    *("corpus_bytes", "scale_ratio", "has_changed_rows", "config", "provenance", *INPUT),
 ]
 
 
@@ -58,6 +58,8 @@ class RunRows:
         point = dict(run="i", split="w", length="i", offset="i", evaluation="i")
         self._numbers = Columns(**point, metric="w", value="d", bound="w", reason="w")
         self._curves = Columns(run="i", step="i", split="w", length="i", metric="w", value="d")
+        keys = ("run", "evaluation", "offset", "length", "index")
+        self._by_index = Columns(**dict.fromkeys(keys, "i"), value="d")
         self._chance = Columns(run="i", length="i", metric="w", value="d")
         self._attributes: list[tuple[Any, ...]] = []
 
@@ -79,6 +81,9 @@ class RunRows:
                 tests.setdefault(evaluation, {})[length, offset, metric] = row
             if "attribute" in row:
                 self._add_attributes(run, evaluation, row)
+            elif metric == by_place.METRIC and split == "test":
+                bits = by_place.bits_by_index(row).items()
+                self._by_index.add([(run, evaluation, offset, length, *of) for of in bits])
             elif not isinstance(value, list):
                 number = math.nan if value is None else value
                 point = (split, length, offset, evaluation)
@@ -153,6 +158,9 @@ class RunRows:
             # JSON keys are text, so lengths are converted.
             for length, value in curve_point["exact_match"].items():
                 curve.append((run, step, "validation", int(length), "exact_match", value))
+            for length, loss in curve_point.get("validation_loss", {}).items():
+                if loss is not None:
+                    curve.append((run, step, "validation", int(length), "loss", loss))
         self._curves.add(curve)
         levels = record["chance_levels"]
         for metric in ("exact_match", "token_accuracy"):
@@ -196,6 +204,7 @@ class RunRows:
             "is_text": is_text,
             "is_contiguous": _is_contiguous(config),
             "solved_threshold": exposure.get("solved_threshold"),
+            "corpus_bytes": exposure.get("corpus_bytes"),
             "scale_ratio": (record["scale_ratio"] or {}).get("initial") or [],
             "has_changed_rows": record_rows.has_changed_rows(record),
             "config": config,
@@ -225,6 +234,9 @@ class RunRows:
         # A training loss has no length. Int64, unlike int64, can hold a missing value.
         lengths = curves["length"].astype("Int64").mask(curves["split"] == "training")
         return curves.assign(length=lengths)
+
+    def by_index(self) -> pd.DataFrame:
+        return self._by_index.frame()
 
     def chance(self) -> pd.DataFrame:
         return self._chance.frame()

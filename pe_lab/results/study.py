@@ -40,6 +40,8 @@ class Study:
       cases: one row for each run of each variant. A run occurs several times if variants share it,
         or if it was evaluated with overrides.
       measured: one row for each number of each run, by the keys `run` and `evaluation`.
+      measured_by_index: bits of a text by the index in its windows, as means over bins; `index` is
+        the last one of a bin, from 1.
       missing: number of runs without a record.
       settings: after `selection.choose`, one row for each setting of each variant.
       candidates: after `selection.choose`, the cases of all settings.
@@ -54,6 +56,7 @@ class Study:
     measured: pd.DataFrame
     measured_curves: pd.DataFrame
     measured_attributes: pd.DataFrame
+    measured_by_index: pd.DataFrame
     measured_chance: pd.DataFrame
     overrides: Mapping[int, Mapping[str, str]]
     missing: int
@@ -123,7 +126,8 @@ class Study:
 
         The first columns match `runs` up to `max_length`. Then follow the step, the split, the
         length, the metric and the value. The metrics are `loss` (split training, no length), which
-        is the mean since the previous point, and `exact_match` (split validation).
+        is the mean since the previous point, and `exact_match` (split validation). A text has
+        `loss` in the split validation, too.
         """
         return self._of_runs(self.measured_curves)
 
@@ -278,9 +282,20 @@ class Study:
         """Whether the task of a variant is a text."""
         return bool(self.trained["has_text"].any())
 
+    @cached_property
+    def is_of_text(self) -> bool:
+        """Whether every variant models a text whose record states its size.
+
+        Such a study has tables of a text. Older records do not state it: their tables stay.
+        """
+        finished = self.variants[self.variants["finished"] > 0]
+        return bool(len(finished) and finished["is_corpus"].all())
+
     @property
     def headline(self) -> str:
         """The name of the study's main metric."""
+        if self.is_of_text:
+            return "bits_per_byte"
         return metrics.BITS if self.has_text else "exact_match"
 
     @cached_property

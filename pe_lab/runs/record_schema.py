@@ -49,12 +49,14 @@ class CurvePoint(TypedDict):
     Attributes:
       loss: mean over the steps since the point before; None before training.
       exact_match: by length; JSON has text keys only.
+      validation_loss: of a text, in nats, by length. Older records do not have it.
       scale_ratio: one value for each input encoding.
     """
 
     step: int
     loss: float | None
     exact_match: dict[str, float]
+    validation_loss: NotRequired[dict[str, float | None]]
     scale_ratio: list[float | None]
 
 
@@ -96,6 +98,7 @@ class Exposure(TypedDict):
         the encoding cannot notice (pe_lab/training/shifts.py); None if none reads positions.
       max_test_position: the largest position of a test at offset 0, by the same lengths. Older
         records, and records of encodings that read no positions, do not have it.
+      corpus_bytes: the size of each split of a text; only of language_model, without older records.
     """
 
     steps: int
@@ -106,6 +109,7 @@ class Exposure(TypedDict):
     max_test_position: NotRequired[dict[str, int | float]]
     reveals_target_length: bool
     solved_threshold: float
+    corpus_bytes: NotRequired[dict[str, int]]
 
 
 class ScaleRatio(TypedDict):

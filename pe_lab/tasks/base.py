@@ -224,6 +224,11 @@ class Task(ChecksChoices):
         return None
 
     @property
+    def corpus_bytes(self) -> dict[str, int] | None:
+        """Size of each split of a text that is modeled; None for all other tasks."""
+        return None
+
+    @property
     def has_scratchpad(self) -> bool:
         """Whether the model predicts target tokens that are not part of the answer."""
         return False

@@ -32,7 +32,7 @@ from pe_lab.tasks._bytes import VOCABULARY, joined, same_size
 from pe_lab.tasks.base import Example, Scalar, Task, Vocabulary, make_example
 
 
-class SplitText(NamedTuple):
+class _SplitText(NamedTuple):
     """The text of a split, and the ends of its documents after a 0."""
 
     content: np.ndarray
@@ -110,6 +110,10 @@ class LanguageModel(Task):
             )
         return self.longest
 
+    @property
+    def corpus_bytes(self) -> dict[str, int]:
+        return {split: len(text.content) for split, text in self._split_texts.items()}
+
     def prompt_bound(self, length: int) -> int:
         return 0
 
@@ -148,7 +152,7 @@ class LanguageModel(Task):
         return self.dataset
 
     @functools.cached_property
-    def _split_texts(self) -> dict[str, SplitText]:
+    def _split_texts(self) -> dict[str, _SplitText]:
         """The documents of each split, each with a final newline unless `splits` counts bytes."""
         from pe_lab.data import text
 
@@ -164,7 +168,7 @@ class LanguageModel(Task):
             content = joined(documents, split)[: self.max_bytes]
             ends = np.cumsum([0, *map(len, documents)])
             ends = np.minimum(ends, len(content)).astype(np.int32)
-            split_texts[split] = SplitText(content, ends)
+            split_texts[split] = _SplitText(content, ends)
         return split_texts
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:

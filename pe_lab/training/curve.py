@@ -101,6 +101,10 @@ def _points(
             exact_match = measurement.sums.metrics["exact_match"]
             num_correct = int(exact_match.total)
             point["exact_match"][str(length)] = num_correct / evaluate.curve_examples
+            if evaluator.setup.task.is_text:
+                loss_sums = measurement.sums.metrics["negative_log_likelihood"]
+                of_length = finite(loss_sums.total / loss_sums.weight)
+                point.setdefault("validation_loss", {})[str(length)] = of_length
             point["scale_ratio"] = [finite(ratio) for ratio in measurement.scale_ratio]
     return points
 

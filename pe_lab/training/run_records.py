@@ -137,7 +137,7 @@ def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
         in_test = [reach.largest_position(setup, p, length, train=False) for p in readers]
         if in_test:
             max_test_position[str(length)] = max(in_test)
-    return {
+    exposure: Exposure = {
         "steps": steps,
         "max_length": longest,
         "length_name": setup.task.length_name,
@@ -147,6 +147,9 @@ def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
         "reveals_target_length": leaks.reveals_target_length(setup),
         "solved_threshold": setup.task.threshold,
     }
+    if setup.task.corpus_bytes is not None:
+        exposure["corpus_bytes"] = setup.task.corpus_bytes
+    return exposure
 
 
 def blank(run: Run) -> Record:

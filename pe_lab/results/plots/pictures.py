@@ -91,7 +91,9 @@ def training(data: Plotted) -> "Figure | None":
     is_loss = data.study.has_text
     curves = data.study.finished.merge(data.study.measured_curves, on="run")
     curves = curves[curves["metric"] == ("loss" if is_loss else "exact_match")]
-    if not is_loss:
+    if is_loss:
+        curves = curves[curves["split"] == "training"]
+    else:
         curves = curves[curves["length"] <= curves["max_length"]]
         longest = curves.groupby("variant")["length"].transform("max")
         curves = curves[curves["length"] == longest]

@@ -1,0 +1,47 @@
+"""Bits per byte of a text.
+
+Windows of all lengths can end with the same bytes (language_model's `align="end"`). The score is
+then the mean over these bytes, without those of the first half of the shortest window, which have
+little context: a difference between two lengths is an effect of the context alone. Other windows
+are at other places for each length, and the score is the mean over all their bytes.
+"""
+
+import math
+
+from pe_lab.metrics import negative_log_likelihood_by_place as by_place
+from pe_lab.metrics.base import LengthMetric, MeasuredRun
+
+
+class BitsPerByte(LengthMetric):
+    label = "bits per byte"
+    range = (0.0, math.inf)
+    lower_is_better = True
+    style = "number"
+
+    def of_length(self, run: MeasuredRun, length: int, offset: int) -> float | None:
+        return bits(run, length, offset)
+
+
+def bits(run: MeasuredRun, length: int, offset: int) -> float | None:
+    """Return the bits per byte of a run; None for a record without the sizes of its text."""
+    row = run.rows.get((length, offset, by_place.METRIC))
+    if row is None or "corpus_bytes" not in run.record["exposure"]:
+        return None
+    return by_place.bits_per_byte(row, num_scored(run) if is_aligned(run) else None)
+
+
+def is_aligned(run: MeasuredRun) -> bool:
+    """Whether the windows of all lengths end with the same bytes."""
+    return run.record["config"]["task"].get("align") == "end"
+
+
+def num_scored(run: MeasuredRun) -> int:
+    """Return the number of bytes at the end of each aligned window that are scored."""
+    return max(1, min(length for length, _, _ in run.rows) // 2)
+
+
+def by_length(run: MeasuredRun, offset: int) -> dict[int, float | None]:
+    """Return the bits per byte at each length, if all lengths have the same bytes."""
+    if not is_aligned(run):
+        return {}
+    return {length: bits(run, length, offset) for length in run.lengths(offset)}
