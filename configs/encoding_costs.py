@@ -11,7 +11,8 @@ on two cores. The results are in results/published/encoding_costs.
 them adds to the same model without it. The last one is the Pro block of FoX.
 """
 
-from pe_lab.runs import grid, plugins
+from pe_lab.runs import grid
+from pe_lab.runs.plugins import plugins
 from pe_lab.studies import _suite as suite
 
 # Encodings without a variant, and the reason.

@@ -21,8 +21,10 @@ import numpy as np
 from experiments.benchmarks import figures
 from pe_lab import cli
 from pe_lab.cli._arguments import flag
-from pe_lab.runs import config, plugins, records
+from pe_lab.runs import config
 from pe_lab.runs.errors import one_line
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.records import records
 from pe_lab.studies import base
 from pe_lab.sweeps.launchers.local import available_cores
 from pe_lab.tasks.base import Task

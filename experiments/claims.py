@@ -18,7 +18,7 @@ from pe_lab.results import (
     statistics,
 )
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import Contrast, MetricSpec
+from pe_lab.runs.studies.analysis_spec import Contrast, MetricSpec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

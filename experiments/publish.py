@@ -23,9 +23,11 @@ from pe_lab.cli._arguments import argument, flag
 from pe_lab.results import frame, plots, tables
 from pe_lab.results import suite as table_of_suite
 from pe_lab.results.study import Study
-from pe_lab.runs import commands, files, records, study_files
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.records import records
+from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.studies import study_files
+from pe_lab.runs.system import commands, files
 from pe_lab.studies import _suite as suite
 from pe_lab.sweeps import bundles, changed_code
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 
 
 def arguments(family: str) -> list[tuple[str, str]]:

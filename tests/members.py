@@ -13,7 +13,7 @@ import types
 from typing import Any
 
 from pe_lab import parts
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 
 VARIABLE = "PE_LAB_MEMBER"  # the family and the spec of a user's class, as JSON
 

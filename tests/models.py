@@ -17,8 +17,8 @@ from pe_lab.model.cache import Cache
 from pe_lab.model.decode import extend
 from pe_lab.model.streams import Stream, answering_stack
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import plugin_specs
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
+from pe_lab.runs.specs import plugin_specs
 from tests import tiny
 
 VOCABULARIES = {

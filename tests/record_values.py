@@ -1,7 +1,7 @@
 """Parts of records that tests compare."""
 
-from pe_lab.runs import records
-from pe_lab.runs.record_rows import preferred_rows
+from pe_lab.runs.records import records
+from pe_lab.runs.records.record_rows import preferred_rows
 
 _MEASURED = (
     *("run_id", "config", "status", "error", "rows", "chance_levels", "curve", "exposure"),

@@ -15,8 +15,8 @@ from pe_lab.encodings.kerple import KERPLE
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.sinusoidal import Sinusoidal
 from pe_lab.positions.randomized import Randomized
-from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
 from pe_lab.tasks.addition import Addition
 
 RNGS = nnx.Rngs(params=0)

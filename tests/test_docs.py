@@ -12,8 +12,8 @@ from configs import encoding_costs
 from docs.build import costs, encodings, performance, tasks
 from docs.build.published import STUDIES
 from pe_lab.contrib.inspection.scorecard import PROPERTIES
-from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
 from tests.marks import full_except
 
 ROOT = Path(__file__).parents[1]

@@ -3,8 +3,9 @@
 import pytest
 
 from configs import encoding_costs
-from pe_lab.runs import config, plugins
+from pe_lab.runs import config
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
 from pe_lab.sweeps.study import expand
 from pe_lab.training.build import build_setup
 

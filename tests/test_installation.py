@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pe_lab
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 
 pytestmark = pytest.mark.wheel
 

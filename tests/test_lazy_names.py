@@ -10,7 +10,7 @@ import pytest
 
 from docs.build import stubs
 from pe_lab import lazy_names, parts
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 
 ROOT = Path(__file__).parents[1]
 FAMILIES = ("encodings", "positions", "tasks")

@@ -34,7 +34,7 @@ CHECKS = (
     "tests/tasks/test_my_task.py",
     "tests/metrics",
     "tests/test_names.py",
-    "tests/runs/test_plugins.py",
+    "tests/runs/plugins/test_plugins.py",
 )
 
 

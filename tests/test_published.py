@@ -11,8 +11,10 @@ import pytest
 
 from docs.build import pages, tasks
 from pe_lab.results import frame, plots, tables
-from pe_lab.runs import config, records, study_files, validation
+from pe_lab.runs import config
+from pe_lab.runs.records import records, validation
 from pe_lab.runs.run import from_record
+from pe_lab.runs.studies import study_files
 from pe_lab.sweeps import study
 from tests.docs.typed_numbers import typed_numbers
 from tests.marks import full_except
@@ -217,7 +219,7 @@ def test_records_are_read_and_run_ids_are_made_without_jax():
 import sys
 sys.modules["jax"] = sys.modules["flax"] = None  # an import of one of them is an error
 from pathlib import Path
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from pe_lab.runs.run import from_record
 count = 0
 for folder in map(Path, sys.argv[1:]):

@@ -6,8 +6,8 @@ import pytest
 
 from pe_lab.cli import _config_files
 from pe_lab.results import formats, frame, tables
-from pe_lab.runs import records
-from pe_lab.runs.evaluation_points import grid as places
+from pe_lab.runs.records import records
+from pe_lab.runs.records.evaluation_points import grid as places
 from pe_lab.sweeps import design_checks, plans, study, sweep
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.training import process

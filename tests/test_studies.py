@@ -6,8 +6,9 @@ import jax
 import pytest
 
 from pe_lab.results import read_analysis_spec
-from pe_lab.runs import analysis_spec, config
-from pe_lab.runs.evaluation_points import grid as places
+from pe_lab.runs import config
+from pe_lab.runs.records.evaluation_points import grid as places
+from pe_lab.runs.studies import analysis_spec
 from pe_lab.sweeps import plans, study
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach

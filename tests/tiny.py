@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from pe_lab.runs import config, records, run_group_files
+from pe_lab.runs import config
+from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.studies import base
 from pe_lab.training.loop import train_run_group

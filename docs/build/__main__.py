@@ -21,8 +21,8 @@ from docs.build import pages, stubs, suite_rows
 from docs.build.measure import MEASUREMENTS
 from pe_lab import cli
 from pe_lab.cli._arguments import arguments, flag
-from pe_lab.runs import commands
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.system import commands
 
 _MEASUREMENTS = "; ".join(f"{name}: {text}" for name, (_, text) in MEASUREMENTS.items())
 

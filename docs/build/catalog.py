@@ -19,7 +19,7 @@ from docs.build import costs, markdown
 from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.encodings.requirements import Requirements
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from pe_lab.training.costs import num_parameters
 
 DASH = "–"

@@ -11,7 +11,8 @@ from docs.build import catalog, markdown
 from pe_lab.contrib.inspection import encoding_pictures, scorecard
 from pe_lab.contrib.inspection.scorecard import Row
 from pe_lab.contrib.inspection.untrained import UntrainedEncoding
-from pe_lab.runs import labels, plugins
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.settings import labels
 
 SCORECARD = Path("docs/pictures/scorecard.json")
 _COLORS, _DPI = 256, 110  # small files, and words that can still be read

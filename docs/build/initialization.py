@@ -18,8 +18,9 @@ import pandas as pd
 from docs.build.guide import untrained_pictures
 from pe_lab.contrib.inspection import logit_scale
 from pe_lab.contrib.inspection.trained import gradient_norms
-from pe_lab.runs import config, records
-from pe_lab.runs.settings import Model
+from pe_lab.runs import config
+from pe_lab.runs.records import records
+from pe_lab.runs.settings.settings import Model
 from pe_lab.studies import quickstart
 from pe_lab.training.build import build_setup
 from pe_lab.training.provenance import provenance

@@ -14,7 +14,9 @@ from docs.build import (
     tour,
 )
 from docs.build.guide import measure as guide
-from pe_lab.runs import config, plugins, records
+from pe_lab.runs import config
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.records import records
 from pe_lab.studies import base
 from pe_lab.training.provenance import provenance
 

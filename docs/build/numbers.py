@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from docs.build.published import STUDIES
-from pe_lab.runs import commands
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.system import commands
 
 FILE = "numbers.json"
 Document = Mapping[str, Any]  # the names that a template of a page may use

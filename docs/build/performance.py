@@ -10,7 +10,7 @@ import pandas as pd
 
 from docs.build import markdown
 from docs.build.published import STUDIES
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 
 FOLDER = Path("results/published/engine")
 PICTURE = Path("docs/pictures/scaling.svg")

@@ -8,7 +8,7 @@ from typing import Any
 
 from docs.build import markdown
 from pe_lab.results import read_analysis_spec
-from pe_lab.runs.analysis_spec import Literature
+from pe_lab.runs.studies.analysis_spec import Literature
 
 FOLDER = Path("configs/papers")
 _PAPER = re.compile(r"https://arxiv\.org/abs/[\d.]+")

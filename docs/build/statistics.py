@@ -13,7 +13,7 @@ from docs.build.coverage import WORLDS
 from docs.build.published import STUDIES
 from pe_lab.results import frame
 from pe_lab.results.prose import listed
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 
 RECORD = STUDIES / "coverage" / "coverage.json"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pe_lab import parts
 from pe_lab.lazy_names import class_files
-from pe_lab.runs import entry_points
+from pe_lab.runs.plugins import entry_points
 
 PACKAGES = [name for family in entry_points.FAMILIES for name in parts.packages(family)]
 

@@ -12,8 +12,9 @@ import jax.numpy as jnp
 
 from docs.build import catalog, corpora, markdown
 from pe_lab import parts
-from pe_lab.runs import plugin_specs, plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.specs import plugin_specs
 from pe_lab.studies import base
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.chance_levels import chance_levels

@@ -14,7 +14,7 @@ from pe_lab.contrib.inspection.encoding_pictures import caption
 from pe_lab.encodings.base import InputEncoding
 from pe_lab.results import formats, frame, notes, suite
 from pe_lab.results.formats import Cell, Table
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 
 COMMAND = "pe-lab suite"
 _COSTS = "../results/published/encoding_costs/README.md"

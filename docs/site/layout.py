@@ -14,7 +14,7 @@ FOLDERS = {
     Path("pe_lab/contrib/papers/tasks"): "tasks.md",
 }
 
-SETTINGS = Path("pe_lab/runs/settings.py")  # its page is the table of settings
+SETTINGS = Path("pe_lab/runs/settings/settings.py")  # its page is the table of settings
 
 # Caption -> pages below it. A page that docs does not have yet is left out.
 NAVIGATION: Mapping[str, tuple[str, ...]] = {

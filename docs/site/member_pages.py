@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.build import markdown, tasks
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 
 
 def family_of() -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_type_hints
 
 from docs.build import markdown
 from pe_lab import cli
-from pe_lab.runs.declarations import Setting, declared_settings
+from pe_lab.runs.settings.declarations import Setting, declared_settings
 from pe_lab.studies import base
 
 # Title of a page -> its modules. Every other module is documented in its file alone.

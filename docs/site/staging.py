@@ -14,8 +14,8 @@ from pathlib import Path
 
 from docs.build import tasks
 from docs.site import layout, member_pages, sources
-from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _NAMED = re.compile(r"\[[\w./-]+\.(?:md|ipynb)\](?=\(([^)\s]+)\))")  # [suite.md](suite.md#tables)

@@ -21,7 +21,8 @@ from typing import Any
 
 from pe_lab import cli
 from pe_lab.cli._arguments import flag, whole_number
-from pe_lab.runs import records, study_files
+from pe_lab.runs.records import records
+from pe_lab.runs.studies import study_files
 from pe_lab.training.provenance import commit, has_uncommitted_code
 
 SOURCE = Path("results/published/quickstart")

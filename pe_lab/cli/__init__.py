@@ -21,8 +21,8 @@ import pe_lab
 from pe_lab import import_path, parts
 from pe_lab.cli import _docstrings, _exit
 from pe_lab.cli._arguments import Parser
-from pe_lab.runs import jax_settings
 from pe_lab.runs.errors import described, unknown
+from pe_lab.runs.system import jax_settings
 
 _HELP = ("-h", "--help", "help")
 

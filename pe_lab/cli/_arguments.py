@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pe_lab.runs import allowed_plugins
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.paths import user_path
+from pe_lab.runs.plugins import allowed_plugins
 
 _FLAG = re.compile(r"--[^=.]+(?=$|=)")  # without its value; not --config.train.max_length
 _OVERRIDE = re.compile(r"--?(config\.[^=]*)(=?)(.*)", re.DOTALL)

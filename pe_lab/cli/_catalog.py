@@ -5,8 +5,9 @@ from pathlib import Path
 
 from pe_lab import parts
 from pe_lab.cli import _docstrings, _studies
-from pe_lab.runs import entry_points, plugins, study_files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import entry_points, plugins
+from pe_lab.runs.studies import study_files
 
 FAMILIES = entry_points.FAMILIES
 KINDS = (*FAMILIES, "configs", "studies")

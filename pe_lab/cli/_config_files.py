@@ -16,9 +16,12 @@ from absl import flags
 from ml_collections import ConfigDict, config_flags
 
 from pe_lab.cli import _studies
-from pe_lab.runs import allowed_plugins, grid, jax_settings, plain_values
+from pe_lab.runs import grid
 from pe_lab.runs.errors import Interrupted, UserError, line_in, one_line, unknown
 from pe_lab.runs.grid import Choice, Point
+from pe_lab.runs.plugins import allowed_plugins
+from pe_lab.runs.settings import plain_values
+from pe_lab.runs.system import jax_settings
 
 if TYPE_CHECKING:
     from pe_lab.sweeps.study import ExpandedStudy

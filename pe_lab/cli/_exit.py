@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from pe_lab.runs import streams, terminal
 from pe_lab.runs.errors import (
     Interrupted,
     UserError,
@@ -18,6 +17,7 @@ from pe_lab.runs.errors import (
     one_line,
     shortened,
 )
+from pe_lab.runs.system import streams, terminal
 
 # What a disk may refuse.
 _DISK = (

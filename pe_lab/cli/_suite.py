@@ -11,9 +11,11 @@ from pe_lab.cli import _training
 from pe_lab.results import read_analysis_spec
 from pe_lab.results import suite as table_of_suite
 from pe_lab.results.suite import SuiteProtocol
-from pe_lab.runs import files, grid, names, records, terminal
+from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
+from pe_lab.runs.records import records
+from pe_lab.runs.system import files, names, terminal
 from pe_lab.studies import _suite as suite
 from pe_lab.studies._suite import Form
 from pe_lab.sweeps import bundles, design_checks, stages, step_time, study

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from pe_lab.cli import tables
 from pe_lab.cli._config_files import StudyConfig
-from pe_lab.runs import terminal
+from pe_lab.runs.system import terminal
 
 if TYPE_CHECKING:
     from pe_lab.sweeps.stages import Mode

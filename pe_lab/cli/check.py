@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument
-from pe_lab.runs import texts
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.system import texts
 
 
 @dataclass(frozen=True)

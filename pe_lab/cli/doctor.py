@@ -13,8 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pe_lab
-from pe_lab.runs import entry_points, plugins, terminal
 from pe_lab.runs.errors import described
+from pe_lab.runs.plugins import entry_points, plugins
+from pe_lab.runs.system import terminal
 
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy", "pandas", "scipy")
 # Extra -> the modules that it adds, and what needs it.

@@ -22,10 +22,11 @@ from typing import Any
 
 from pe_lab.cli import _config_files, _studies, tables
 from pe_lab.cli._arguments import allow_plugins, argument, flag, whole_number, whole_numbers
-from pe_lab.runs import study_files, terminal
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.labels import parse
-from pe_lab.runs.plain_values import literal
+from pe_lab.runs.settings.labels import parse
+from pe_lab.runs.settings.plain_values import literal
+from pe_lab.runs.studies import study_files
+from pe_lab.runs.system import terminal
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ class Options:
 
 def run(options: Options) -> int:
     config = _config_files.read(options.config, options.overrides)
-    from pe_lab.runs import plugins
-    from pe_lab.runs.evaluation_points import example_counts
-    from pe_lab.runs.labels import label
+    from pe_lab.runs.plugins import plugins
+    from pe_lab.runs.records.evaluation_points import example_counts
+    from pe_lab.runs.settings.labels import label
     from pe_lab.training import evaluation_data  # imports JAX
 
     for task, counts in example_counts(config.expanded().runs).items():

@@ -25,8 +25,10 @@ from typing import Any
 import pe_lab
 from pe_lab import import_path
 from pe_lab.cli._arguments import argument, flag
-from pe_lab.runs import commands, labels, plugins
 from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.settings import labels
+from pe_lab.runs.system import commands
 
 ROOT = Path(pe_lab.__file__).parents[1]
 MEMBER_OF = {"encodings": "encoding", "positions": "scheme"}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pe_lab.cli import _catalog
 from pe_lab.cli._arguments import argument
-from pe_lab.runs import terminal, texts
+from pe_lab.runs.system import terminal, texts
 
 
 @dataclass(frozen=True)

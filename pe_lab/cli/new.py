@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pe_lab.cli._arguments import argument, flag
-from pe_lab.runs import commands, files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.system import commands, files
 
 TEMPLATE_OF = {"encodings": "encoding", "positions": "scheme", "tasks": "task", "metrics": "metric"}
 KINDS = ("bias", "data", "input", "rotation")

@@ -20,8 +20,8 @@ from typing import Any
 from pe_lab import parts
 from pe_lab.cli import _catalog, _docstrings, _studies
 from pe_lab.cli._arguments import argument, flag
-from pe_lab.runs import terminal
 from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.system import terminal
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ def _is_file(name: str) -> bool:
 def _show_plugin(family: str, name: str) -> None:
     """Print the docstrings of a member and the arguments that a config may give."""
     from pe_lab.choices import parameters
-    from pe_lab.runs import declarations, encoding, plugins
+    from pe_lab.runs.plugins import plugins
+    from pe_lab.runs.settings import declarations, encoding
 
     cls: Any = plugins.find(family, name)
     module = inspect.getmodule(cls)
@@ -123,7 +124,8 @@ def _show_metric(name: str) -> None:
 
 def _show_study(name: str) -> None:
     """Print the question of a study, its axes and how many of its runs have records."""
-    from pe_lab.runs import records, study_files
+    from pe_lab.runs.records import records
+    from pe_lab.runs.studies import study_files
 
     folder = _studies.folder(name)
     study = study_files.read(folder)

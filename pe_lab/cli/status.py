@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pe_lab.cli import _config_files, _studies
 from pe_lab.cli._arguments import allow_plugins, argument, flag, whole_number
-from pe_lab.runs import terminal, texts
+from pe_lab.runs.system import terminal, texts
 from pe_lab.sweeps import durations, status
 
 

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from pe_lab.cli import _training
 from pe_lab.cli._arguments import arguments, file_path, flag, whole_number
-from pe_lab.runs import labels
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.settings import labels
 from pe_lab.studies import _suite as suite
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag, separated
-from pe_lab.runs import commands, records, terminal
+from pe_lab.runs.records import records
+from pe_lab.runs.system import commands, terminal
 
 
 @dataclass(frozen=True)

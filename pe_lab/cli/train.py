@@ -14,7 +14,8 @@ from pathlib import Path
 
 from pe_lab.cli import _config_files, _training
 from pe_lab.cli._arguments import allow_plugins, argument, file_path, flag, overrides
-from pe_lab.runs import grid, labels
+from pe_lab.runs import grid
+from pe_lab.runs.settings import labels
 
 
 @dataclass(frozen=True)

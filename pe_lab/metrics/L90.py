@@ -3,7 +3,7 @@
 from itertools import accumulate
 
 from pe_lab.metrics.base import Limit, MeasuredRun, RunMetric
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 
 
 class L90(RunMetric):

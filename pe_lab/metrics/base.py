@@ -1,7 +1,7 @@
 """The contract of a metric, and the predictions that its compiled part reads.
 
 A metric is a public class in a file of this folder, or an entry point of an installed package
-(pe_lab/runs/entry_points.py). It extends one of three classes:
+(pe_lab/runs/plugins/entry_points.py). It extends one of three classes:
 
     MeasuredMetric  sums over examples in the compiled evaluation; records have its values
     LengthMetric    a value of a run at each length, computed from a record
@@ -22,11 +22,13 @@ from typing import Any, NamedTuple, TypeAlias
 from jaxtyping import Bool, Float, Int, Shaped
 
 from pe_lab import parts
-from pe_lab.runs import entry_points, jax_settings, validation
-from pe_lab.runs.analysis_spec import Extrapolation
 from pe_lab.runs.errors import Interrupted, UserError, described
-from pe_lab.runs.first_steps import FirstStep
-from pe_lab.runs.record_schema import JsonObject, RecordRow
+from pe_lab.runs.plugins import entry_points
+from pe_lab.runs.records import validation
+from pe_lab.runs.records.record_schema import JsonObject, RecordRow
+from pe_lab.runs.studies.analysis_spec import Extrapolation
+from pe_lab.runs.studies.first_steps import FirstStep
+from pe_lab.runs.system import jax_settings
 
 Array: TypeAlias = Any  # of NumPy or JAX; jaxtyping's own Array imports JAX
 

@@ -1,7 +1,7 @@
 """Whether a run is solved and its exact match reaches the study's threshold of extrapolation."""
 
 from pe_lab.metrics.base import LengthMetric, MeasuredRun
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 
 
 class Extrapolates(LengthMetric):

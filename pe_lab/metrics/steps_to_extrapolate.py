@@ -1,8 +1,8 @@
 """First step of the curve at which the run reaches the threshold of extrapolation."""
 
 from pe_lab.metrics.base import MeasuredRun, RunMetric
-from pe_lab.runs import first_steps
-from pe_lab.runs.first_steps import FirstStep
+from pe_lab.runs.studies import first_steps
+from pe_lab.runs.studies.first_steps import FirstStep
 
 
 class StepsToExtrapolate(RunMetric):

@@ -18,7 +18,7 @@ from pe_lab.model.convolution import Neighbors, convolve
 from pe_lab.model.gates import OutputGate, add_sink_key, has_output_gate, softmax_with_sinks
 from pe_lab.model.keys import Keys
 from pe_lab.model.terms import AttentionTerms, LayerEncoding, add, on_heads, with_features
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
 
 _SSMAX_START = 0.43  # of SSMax's learned factor: the value of the paper's figure 1
 

@@ -15,7 +15,7 @@ from pe_lab.model.keys import Keys, LayerCache
 from pe_lab.model.recurrent import Recurrence
 from pe_lab.model.streams import View
 from pe_lab.model.terms import AttentionTerms
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
 
 # Sublayers: indices of their norms and of their dropout streams. Other numbers would draw other
 # dropout masks, and old runs could not be reproduced.

@@ -31,7 +31,7 @@ from flax import nnx
 from jaxtyping import Array, Float, Int
 
 from pe_lab.encodings.ops import causal_convolution, convolution_kernel, earlier
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
 
 Recent = Mapping[str, Float[Array, "b w ..."]]  # the last inputs of each convolution, by its name
 _SHIFTED = {"none": (), "keys": ("key",), "values": ("value",), "both": ("key", "value")}

@@ -6,7 +6,7 @@ Short convolutions are no matrix products and do not count.
 from collections.abc import Mapping
 
 from pe_lab.model.streams import answering_stack
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
 
 
 def forward_flops(

@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Float
 
 from pe_lab.encodings.ops import masked_softmax
 from pe_lab.kernels import Kernels
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
 
 
 class OutputGate(nnx.Module):

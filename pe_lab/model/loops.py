@@ -24,7 +24,7 @@ from flax import nnx
 from jaxtyping import Array, Float
 
 from pe_lab.kernels import Kernels
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
 
 
 class LoopInputs(nnx.Module):

@@ -20,7 +20,7 @@ from jaxtyping import Array, Bool, Float, PyTree
 from pe_lab.model.convolution import Neighbors
 from pe_lab.model.keys import Keys
 from pe_lab.model.terms import AttentionTerms
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
 
 _CELLS = {"lstm": nnx.OptimizedLSTMCell, "gru": nnx.GRUCell}
 

@@ -16,10 +16,10 @@ from jaxtyping import Array, Bool, Key
 
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.encodings.requirements import Requirements
-from pe_lab.runs import plugins
-from pe_lab.runs.encoding import Encoding
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.settings import Model
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.settings.encoding import Encoding
+from pe_lab.runs.settings.settings import Model
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,7 +24,7 @@ from pe_lab.model.terms import (
     attention_terms,
     visible,
 )
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
 
 # Streams of the initialization key, then of a stack's own key: an encoding's draws never change
 # the parameters of the backbone.

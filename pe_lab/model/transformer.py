@@ -28,7 +28,7 @@ from pe_lab.model.keys import Keys
 from pe_lab.model.stack import Stack
 from pe_lab.model.streams import Streams, answering_stack
 from pe_lab.model.terms import StackTerms
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
 
 _OUTPUT = 2  # stream of the initialization key; stacks have 0, 1 and 3
 

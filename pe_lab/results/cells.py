@@ -17,7 +17,7 @@ from pe_lab.results import kaplan_meier, statistics
 from pe_lab.results.formats import DASH, Cell, bracket, number
 from pe_lab.results.run_rows import value_of
 from pe_lab.results.statistics import Array, Interval
-from pe_lab.runs.first_steps import FirstStep
+from pe_lab.runs.studies.first_steps import FirstStep
 
 Key = tuple[Any, ...]  # labels on the dimensions of a row or a column
 

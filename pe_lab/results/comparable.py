@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import MetricPoint
+from pe_lab.runs.studies.analysis_spec import MetricPoint
 
 Row = dict[str, Any]  # of `Study.variants`
 _SAW_POSITIONS = "saw the positions of the test"

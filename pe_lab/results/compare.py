@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pe_lab.results import comparable, metrics, selection, significance, statistics, summary
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
-from pe_lab.runs import analysis_spec
-from pe_lab.runs.analysis_spec import Contrast, MetricPoint, MetricSpec
 from pe_lab.runs.errors import unknown
+from pe_lab.runs.studies import analysis_spec
+from pe_lab.runs.studies.analysis_spec import Contrast, MetricPoint, MetricSpec
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pe_lab.results.signs import is_one_variant_a_row
 from pe_lab.results.study import Study
 from pe_lab.results.summary import Key, Summary, groups
 from pe_lab.results.table_summaries import title
-from pe_lab.runs.analysis_spec import SEPARATOR, MetricSpec, TableSpec
+from pe_lab.runs.studies.analysis_spec import SEPARATOR, MetricSpec, TableSpec
 
 SHOWN = {
     "median": "",

@@ -18,7 +18,8 @@ import pandas as pd
 from pe_lab.results import read_analysis_spec, run_rows, selection, variant_names
 from pe_lab.results.run_rows import RunRows
 from pe_lab.results.study import EVALUATED_WITH, Study
-from pe_lab.runs import check_analysis_spec, records, study_files, study_labels
+from pe_lab.runs.records import records
+from pe_lab.runs.studies import check_analysis_spec, study_files, study_labels
 
 _OF_RUNS = ("finished", "diverged", "failed")  # statuses that are counted
 

@@ -16,8 +16,8 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from pe_lab.results.statistics import CONFIDENCE, EXACT_FROM
-from pe_lab.runs import records
-from pe_lab.runs.first_steps import FirstStep
+from pe_lab.runs.records import records
+from pe_lab.runs.studies.first_steps import FirstStep
 
 
 @dataclass(frozen=True)

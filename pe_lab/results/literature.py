@@ -4,7 +4,7 @@ from pe_lab.results import summary
 from pe_lab.results.formats import DASH, Cell, Table, number
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import Figure, Literature, has_labels
+from pe_lab.runs.studies.analysis_spec import Figure, Literature, has_labels
 
 _CAPTION = (
     "*published* is copied from the source, *ours* is the median over our seeds. The protocols may "

@@ -28,8 +28,8 @@ from pe_lab.results.compare import Comparison, Counts
 from pe_lab.results.formats import difference, number, p_value
 from pe_lab.results.study import Study
 from pe_lab.runs import paths
-from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
 from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
 
 _WHOLE = ("seed", "data_seed", "parameters", "max_position")
 

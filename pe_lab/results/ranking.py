@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pe_lab.results import comparable, significance, statistics, summary
 from pe_lab.results.significance import Ranks
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import SEPARATOR
+from pe_lab.runs.studies.analysis_spec import SEPARATOR
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,10 @@ from typing import Any
 
 from pe_lab.results import metrics, table_checks
 from pe_lab.results.read_points import LENGTH_KEYS, POINT_KEYS, metric_point
-from pe_lab.runs import declarations
-from pe_lab.runs.analysis_spec import (
+from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.settings import declarations
+from pe_lab.runs.settings.typed_values import checked
+from pe_lab.runs.studies.analysis_spec import (
     SUMMARIES,
     AnalysisSpec,
     Claim,
@@ -25,8 +27,6 @@ from pe_lab.runs.analysis_spec import (
     Reproduction,
     TableSpec,
 )
-from pe_lab.runs.errors import UserError, unknown
-from pe_lab.runs.typed_values import checked
 
 # From the name of a value in errors, and the value, to the field of a spec.
 Reader = Callable[[str, object], Any]

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from pe_lab.runs.analysis_spec import MetricPoint
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.studies.analysis_spec import MetricPoint
 
 POINT_KEYS = ("at", "length", "lengths", "offset")
 LENGTH_KEYS = ("at", "length", "lengths")  # they exclude each other

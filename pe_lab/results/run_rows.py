@@ -14,11 +14,12 @@ from pe_lab.metrics.base import LengthMetric, Limit, MeasuredMetric, MeasuredRun
 from pe_lab.results import statistics
 from pe_lab.results.columns import Codes, Columns
 from pe_lab.results.metrics import BY_NAME
-from pe_lab.runs import first_steps, record_rows
-from pe_lab.runs.analysis_spec import SEED_AXES, Extrapolation
-from pe_lab.runs.first_steps import FirstStep
-from pe_lab.runs.labels import label
-from pe_lab.runs.record_schema import JsonObject, Record, RecordRow
+from pe_lab.runs.records import record_rows
+from pe_lab.runs.records.record_schema import JsonObject, Record, RecordRow
+from pe_lab.runs.settings.labels import label
+from pe_lab.runs.studies import first_steps
+from pe_lab.runs.studies.analysis_spec import SEED_AXES, Extrapolation
+from pe_lab.runs.studies.first_steps import FirstStep
 
 # Columns that determine the positions of a test: task with layout, and numbers by length.
 INPUT = ["input", "layout_tokens", "num_tokens", "max_test_position"]

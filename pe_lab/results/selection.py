@@ -16,7 +16,7 @@ import pandas as pd
 
 from pe_lab.results import variant_names
 from pe_lab.results.study import EVALUATED_WITH, Study
-from pe_lab.runs.analysis_spec import SEPARATOR
+from pe_lab.runs.studies.analysis_spec import SEPARATOR
 
 Seed = tuple[int, int]  # of the weights and of the data
 Row = dict[str, Any]  # a case

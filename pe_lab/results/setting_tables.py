@@ -19,7 +19,7 @@ from pe_lab.results.setting_rules import Runs, SettingRule
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.results.summary import groups
-from pe_lab.runs.analysis_spec import AnalysisSpec
+from pe_lab.runs.studies.analysis_spec import AnalysisSpec
 
 FEWEST_SEEDS = 4  # two halves of two seeds
 FEWEST_SETTINGS = 3

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pe_lab.results import comparable, metrics, notes, summary
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec, TableSpec
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec, TableSpec
 
 
 def of_name(study: Study, name: str) -> list[str]:

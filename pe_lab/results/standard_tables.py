@@ -22,7 +22,7 @@ from pe_lab.results import summary as summaries
 from pe_lab.results.formats import DASH, Cell, Table, number
 from pe_lab.results.study import Study
 from pe_lab.results.summary import Summary
-from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
 
 _EXACT = (
     "Exact match: every token of the answer, its end included, is right, on the same examples for "

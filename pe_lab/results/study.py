@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from pe_lab.results import metrics
-from pe_lab.runs.analysis_spec import AnalysisSpec
+from pe_lab.runs.studies.analysis_spec import AnalysisSpec
 
 EVALUATED_WITH = "evaluated with"  # the dimension of evaluation overrides
 RUN_COLUMNS = ["task", "seed", "data_seed", "status", "solved", "chosen", "max_length"]

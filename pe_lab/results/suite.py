@@ -17,8 +17,8 @@ from pe_lab.results import formats, frame, notes, selection, setting_tables, sig
 from pe_lab.results.formats import DASH, Cell, Table, number
 from pe_lab.results.latex import as_latex
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import SEPARATOR, AnalysisSpec
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.studies.analysis_spec import SEPARATOR, AnalysisSpec
 
 COST = "cost.json"  # in the folder of a row
 STEP_TIME = "step time"

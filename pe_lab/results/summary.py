@@ -23,7 +23,7 @@ from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Checks of a table of an analysis spec: length and offset of its metrics are stated once."""
 
 from pe_lab.results import metrics
-from pe_lab.runs.analysis_spec import MetricSpec, TableSpec
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.studies.analysis_spec import MetricSpec, TableSpec
 
 
 def check_metric(where: str, table: TableSpec, metric: MetricSpec) -> None:

@@ -16,8 +16,8 @@ from pe_lab.results import signs, summary
 from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.study import EVALUATED_WITH, Study
 from pe_lab.results.summary import Key, Summary, groups
-from pe_lab.runs.analysis_spec import AS_TRAINED, SEPARATOR, MetricSpec, TableSpec
-from pe_lab.runs.check_analysis_spec import check_cell
+from pe_lab.runs.studies.analysis_spec import AS_TRAINED, SEPARATOR, MetricSpec, TableSpec
+from pe_lab.runs.studies.check_analysis_spec import check_cell
 
 
 def specs(study: Study) -> list[TableSpec]:

@@ -30,7 +30,7 @@ from pe_lab.results.latex import as_latex
 from pe_lab.results.metrics import BITS, BITS_SLIDING, CHANCE_CORRECTED
 from pe_lab.results.statistics import Array
 from pe_lab.results.study import Study
-from pe_lab.runs import files
+from pe_lab.runs.system import files
 
 
 def write(study: Study, folder: Path) -> str:

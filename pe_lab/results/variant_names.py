@@ -6,7 +6,7 @@ The labels of an entry of a study are by axis, such as {"model.encodings": "rope
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
-from pe_lab.runs.analysis_spec import SEED_AXES, SEPARATOR
+from pe_lab.runs.studies.analysis_spec import SEED_AXES, SEPARATOR
 
 
 def names(study: str, labels: Sequence[Mapping[str, str]]) -> list[str]:

@@ -10,12 +10,14 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_type_hints
 
-from pe_lab.runs import declarations, override_specs, plugin_specs, plugins
-from pe_lab.runs.checks import check
 from pe_lab.runs.errors import UserError, unknown
-from pe_lab.runs.plugin import Plugin
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import DERIVED, InitFrom, Run
+from pe_lab.runs.settings import declarations
+from pe_lab.runs.settings.plugin import Plugin
+from pe_lab.runs.specs import override_specs, plugin_specs
+from pe_lab.runs.specs.checks import check
 
 _NUM_VALIDATED = 8  # validation lengths by default
 
@@ -97,7 +99,8 @@ def _group(cls: type, values: Any, path: str) -> dict[str, Any]:
         group = path.removeprefix("config")
         advice = f" Change single keys with c{group}.update(...)." if group else ""
         raise UserError(
-            f"{path}.{missing[0]} is missing: pe_lab/runs/settings.py states every key.{advice}"
+            f"{path}.{missing[0]} is missing: pe_lab/runs/settings/settings.py states every key."
+            f"{advice}"
         )
     readers = dict(_READERS)
     for name, hint in hints.items():

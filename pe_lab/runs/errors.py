@@ -8,7 +8,7 @@ from types import FrameType
 from typing import NoReturn
 
 from pe_lab.choices import unknown_name
-from pe_lab.runs import texts
+from pe_lab.runs.system import texts
 
 LONGEST_WORD = 200  # characters of a user's text that an error message repeats
 _LONGEST_MESSAGE = 2000

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pe_lab.runs.labels import label
-from pe_lab.runs.plain_values import plain
+from pe_lab.runs.settings.labels import label
+from pe_lab.runs.settings.plain_values import plain
 
 EVALUATED = "evaluated"  # the first word of an axis of overrides
 

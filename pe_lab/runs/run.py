@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
-from pe_lab.runs import plugin_sources
-from pe_lab.runs.declarations import older_values, removed_settings, setting
-from pe_lab.runs.evaluation_settings import Evaluate, Override, plain
-from pe_lab.runs.plugin import Plugin
-from pe_lab.runs.record_schema import JsonObject, MemberSettings
-from pe_lab.runs.settings import Checkpoints, Execution, LayoutSettings, Model, Train
+from pe_lab.runs.plugins import plugin_sources
+from pe_lab.runs.records.record_schema import JsonObject, MemberSettings
+from pe_lab.runs.settings.declarations import older_values, removed_settings, setting
+from pe_lab.runs.settings.evaluation_settings import Evaluate, Override, plain
+from pe_lab.runs.settings.plugin import Plugin
+from pe_lab.runs.settings.settings import Checkpoints, Execution, LayoutSettings, Model, Train
 
 # The groups of settings that change neither the weights nor the run's id.
 _WITHOUT_EFFECT_ON_WEIGHTS = ("evaluate", "checkpoints", "execution", "evaluated_task")

@@ -1,7 +1,8 @@
 """The config with the default of every setting. A study's config changes some of them.
 
-pe_lab/runs/settings.py declares the settings, with their types, units, ranges and meanings. The
-values are an `ml_collections.ConfigDict`, which rejects an unknown key and a value of another type.
+pe_lab/runs/settings/settings.py declares the settings, with their types, units, ranges and
+meanings. The values are an `ml_collections.ConfigDict`, which rejects an unknown key and a value of
+another type.
 """
 
 import copy
@@ -11,8 +12,8 @@ from typing import Any, get_type_hints
 
 from ml_collections import ConfigDict, config_dict
 
-from pe_lab.runs.declarations import Setting, declared_settings
 from pe_lab.runs.run import DERIVED, Run
+from pe_lab.runs.settings.declarations import Setting, declared_settings
 
 # It is no setting of a run: the same run may be started in many ways.
 LAUNCHER = Setting(

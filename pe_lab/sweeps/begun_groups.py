@@ -8,9 +8,9 @@ of their runs. Therefore runs that began together stay together.
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from pe_lab.runs import run_group_files
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.record_schema import Record
+from pe_lab.runs.records import run_group_files
+from pe_lab.runs.records.record_schema import Record
 from pe_lab.runs.run import Run
 
 Members = tuple[str, ...]  # run ids, in the order of the group

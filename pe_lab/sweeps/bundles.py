@@ -19,9 +19,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pe_lab
-from pe_lab.runs import code_versions, files, names, plugin_sources, records
 from pe_lab.runs.errors import UserError, one_line
-from pe_lab.runs.record_schema import Record
+from pe_lab.runs.plugins import plugin_sources
+from pe_lab.runs.records import code_versions, records
+from pe_lab.runs.records.record_schema import Record
+from pe_lab.runs.system import files, names
 
 SCHEMA_VERSION = 1
 _MANIFEST = "manifest.json"

@@ -3,8 +3,9 @@
 import functools
 from collections.abc import Iterable
 
-from pe_lab.runs import code_versions, plugin_sources
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.plugins import plugin_sources
+from pe_lab.runs.records import code_versions
+from pe_lab.runs.records.record_schema import JsonObject
 
 
 def changed_plugins(records: Iterable[JsonObject]) -> dict[str, list[str]]:

@@ -7,10 +7,11 @@ import dataclasses
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from pe_lab.results import read_analysis_spec, significance, statistics
-from pe_lab.runs import analysis_spec, plugins
-from pe_lab.runs.analysis_spec import AnalysisSpec, Claim, Contrast, MetricPoint
-from pe_lab.runs.encoding import Encoding
+from pe_lab.runs.plugins import plugins
 from pe_lab.runs.run import Run
+from pe_lab.runs.settings.encoding import Encoding
+from pe_lab.runs.studies import analysis_spec
+from pe_lab.runs.studies.analysis_spec import AnalysisSpec, Claim, Contrast, MetricPoint
 from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import Entry, ExpandedStudy
 from pe_lab.sweeps.variants import by_variant, run_ids

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pe_lab.runs import files, records, run_group_files, study_files, study_labels
 from pe_lab.runs.errors import UserError, one_line
-from pe_lab.runs.record_schema import Record
+from pe_lab.runs.records import records, run_group_files
+from pe_lab.runs.records.record_schema import Record
+from pe_lab.runs.studies import study_files, study_labels
+from pe_lab.runs.system import files
 from pe_lab.training import checkpoint
 
 

@@ -13,20 +13,15 @@ import numpy as np
 from jax.stages import Compiled
 from jaxtyping import PyTree
 
-from pe_lab.runs import (
-    code_versions,
-    config,
-    locks,
-    override_specs,
-    record_rows,
-    records,
-    run_group_files,
-)
+from pe_lab.runs import config
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import EvaluationPoint, missing
-from pe_lab.runs.labels import agrees
-from pe_lab.runs.record_schema import JsonObject, Record, Sources
+from pe_lab.runs.records import code_versions, record_rows, records, run_group_files
+from pe_lab.runs.records.evaluation_points import EvaluationPoint, missing
+from pe_lab.runs.records.record_schema import JsonObject, Record, Sources
 from pe_lab.runs.run import RunGroup
+from pe_lab.runs.settings.labels import agrees
+from pe_lab.runs.specs import override_specs
+from pe_lab.runs.system import locks
 from pe_lab.sweeps import select as selection
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import check_lengths

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import jax
 
-from pe_lab.runs import records, study_files
 from pe_lab.runs.errors import UserError, one_line
-from pe_lab.runs.evaluation_points import is_done
-from pe_lab.runs.record_schema import Record
+from pe_lab.runs.records import records
+from pe_lab.runs.records.evaluation_points import is_done
+from pe_lab.runs.records.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup
+from pe_lab.runs.studies import study_files
 from pe_lab.sweeps import begun_groups, changed_code, durations
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.setups import Setups

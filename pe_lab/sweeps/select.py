@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeGuard
 
-from pe_lab.runs import paths, records, study_files
-from pe_lab.runs.declarations import check_keys
+from pe_lab.runs import paths
 from pe_lab.runs.errors import UserError, unknown
-from pe_lab.runs.labels import agrees, label
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.records import records
+from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.settings.declarations import check_keys
+from pe_lab.runs.settings.labels import agrees, label
+from pe_lab.runs.studies import study_files
 
 _KEYS = ("study", "run_id", "select", "match")
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pe_lab.runs import commands, terminal
-from pe_lab.runs.analysis_spec import SEED_AXES
 from pe_lab.runs.grid import Point
+from pe_lab.runs.studies.analysis_spec import SEED_AXES
+from pe_lab.runs.system import commands, terminal
 from pe_lab.sweeps import design_checks, memory, plans, study, sweep
 from pe_lab.sweeps.launchers.base import launcher
 from pe_lab.sweeps.study import ExpandedStudy

@@ -4,8 +4,9 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.runs import records, run_group_files, study_files, study_labels
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.records import records, run_group_files
+from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.studies import study_files, study_labels
 from pe_lab.sweeps import changed_code
 
 STATES = ("done", "running", "failed", "left")

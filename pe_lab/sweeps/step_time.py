@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.runs import grid
-from pe_lab.runs.labels import label
 from pe_lab.runs.run import Run, RunGroup
+from pe_lab.runs.settings.labels import label
 from pe_lab.sweeps import study
 from pe_lab.training import step
 from pe_lab.training.build import build_setup

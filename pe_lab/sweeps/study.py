@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from pe_lab.results import read_analysis_spec
-from pe_lab.runs import check_analysis_spec, config, study_files
-from pe_lab.runs.analysis_spec import SEED_AXES, SEPARATOR
+from pe_lab.runs import config
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.grid import Point
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import Run, RunGroup
+from pe_lab.runs.studies import check_analysis_spec, study_files
+from pe_lab.runs.studies.analysis_spec import SEED_AXES, SEPARATOR
 from pe_lab.sweeps import select
 from pe_lab.sweeps.variants import check_contrasts
 
@@ -42,7 +43,7 @@ class ExpandedStudy:
 
     name: str
     entries: tuple[Entry, ...]
-    # The analysis spec as plain values: see pe_lab/runs/analysis_spec.py.
+    # The analysis spec as plain values: see pe_lab/runs/studies/analysis_spec.py.
     analysis: JsonObject = field(default_factory=dict)
 
     @property

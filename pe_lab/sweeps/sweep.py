@@ -4,12 +4,14 @@ import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pe_lab.runs import files, records, run_group_files, study_files, study_labels
-from pe_lab.runs.analysis_spec import SEED_AXES
 from pe_lab.runs.errors import UserError, one_line
-from pe_lab.runs.evaluation_points import is_done
-from pe_lab.runs.record_schema import Record
+from pe_lab.runs.records import records, run_group_files
+from pe_lab.runs.records.evaluation_points import is_done
+from pe_lab.runs.records.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup, from_record
+from pe_lab.runs.studies import study_files, study_labels
+from pe_lab.runs.studies.analysis_spec import SEED_AXES
+from pe_lab.runs.system import files
 from pe_lab.sweeps import begun_groups, plans
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.launchers.base import TIME_LIMIT, Event, Launcher

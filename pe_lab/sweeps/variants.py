@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pe_lab.runs import analysis_spec
-from pe_lab.runs.analysis_spec import SEED_AXES, SEPARATOR, AnalysisSpec
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.studies import analysis_spec
+from pe_lab.runs.studies.analysis_spec import SEED_AXES, SEPARATOR, AnalysisSpec
 
 if TYPE_CHECKING:
     from pe_lab.sweeps.study import Entry

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from pe_lab.runs.record_schema import ChanceLevel
+from pe_lab.runs.records.record_schema import ChanceLevel
 from pe_lab.tasks.base import Data, Task
 
 

@@ -1,8 +1,8 @@
 """The one way to a setup: assembled from a run, and checked."""
 
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import jax_settings
 from pe_lab.runs.run import Run
+from pe_lab.runs.system import jax_settings
 from pe_lab.training import checks
 from pe_lab.training.setup import Setup, assemble
 

@@ -21,8 +21,9 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 from jaxtyping import PyTree
 
-from pe_lab.runs import files, records
 from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.records import records
+from pe_lab.runs.system import files
 
 State = TypeVar("State")
 Notes = Mapping[str, Any]  # JSON that belongs to a state

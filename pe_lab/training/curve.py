@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from pe_lab.runs import records
-from pe_lab.runs.evaluation_points import EvaluationPoint
-from pe_lab.runs.record_schema import CurvePoint
+from pe_lab.runs.records import records
+from pe_lab.runs.records.evaluation_points import EvaluationPoint
+from pe_lab.runs.records.record_schema import CurvePoint
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.costs import length_shares
 from pe_lab.training.evaluate import Evaluator

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugin import Plugin
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.settings.plugin import Plugin
 from pe_lab.tasks.base import COMPONENT, Example, Task
 from pe_lab.training.setup import Setup
 

@@ -11,12 +11,12 @@ from jaxtyping import PyTree
 
 from pe_lab.metrics import exact_match_by_attribute as by_attribute
 from pe_lab.metrics.base import measured_for
-from pe_lab.runs import record_checks
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import EvaluationPoint
-from pe_lab.runs.evaluation_settings import Override
-from pe_lab.runs.record_schema import ChanceLevel, RecordRow
+from pe_lab.runs.records import record_checks
+from pe_lab.runs.records.evaluation_points import EvaluationPoint
+from pe_lab.runs.records.record_schema import ChanceLevel, RecordRow
 from pe_lab.runs.run import Run
+from pe_lab.runs.settings.evaluation_settings import Override
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.training import leaks
 from pe_lab.training.checks import out_of_reach

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Int, Key, PyTree
 
-from pe_lab.runs.evaluation_points import Counts
+from pe_lab.runs.records.evaluation_points import Counts
 from pe_lab.tasks.base import Example, Task
 from pe_lab.training import splits
 from pe_lab.training.random_keys import EVALUATION, fold, stream_key

@@ -11,10 +11,11 @@ import numpy as np
 from jax.stages import Compiled
 from jaxtyping import PyTree
 
-from pe_lab.runs import jax_settings, record_rows, records
-from pe_lab.runs.evaluation_points import grid, missing
-from pe_lab.runs.record_schema import Record
+from pe_lab.runs.records import record_rows, records
+from pe_lab.runs.records.evaluation_points import grid, missing
+from pe_lab.runs.records.record_schema import Record
 from pe_lab.runs.run import RunGroup
+from pe_lab.runs.system import jax_settings
 from pe_lab.training import checkpoint, curve, devices, provenance, resume, run_records
 from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk

@@ -8,7 +8,7 @@ import optax
 from jaxtyping import ArrayLike, Float, Int, PyTree
 
 from pe_lab.model.sites import is_encoding
-from pe_lab.runs.settings import Train
+from pe_lab.runs.settings.settings import Train
 
 
 def schedule(train: Train, stop_at: Int[ArrayLike, ""]) -> optax.Schedule:

@@ -21,9 +21,10 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from pe_lab.runs import files, jax_settings, locks, records, run_group_files, streams
 from pe_lab.runs.errors import UserError, described, one_line
-from pe_lab.runs.evaluation_points import is_done
+from pe_lab.runs.records import records, run_group_files
+from pe_lab.runs.records.evaluation_points import is_done
+from pe_lab.runs.system import files, jax_settings, locks, streams
 from pe_lab.training import compilation_cache, devices, reports, run_records
 from pe_lab.training.loop import Preempted, train_run_group
 from pe_lab.training.reports import Event, Report

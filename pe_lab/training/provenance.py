@@ -11,9 +11,9 @@ from pathlib import Path
 import jax
 
 import pe_lab
-from pe_lab.runs import jax_settings
-from pe_lab.runs.record_schema import Provenance
+from pe_lab.runs.records.record_schema import Provenance
 from pe_lab.runs.run import Run
+from pe_lab.runs.system import jax_settings
 from pe_lab.training import devices
 
 _PACKAGE = Path(pe_lab.__file__).parent

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Literal
 
-from pe_lab.runs import jax_settings
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_settings import plain
-from pe_lab.runs.record_schema import JsonObject, Provenance
+from pe_lab.runs.records.record_schema import JsonObject, Provenance
 from pe_lab.runs.run import Run
+from pe_lab.runs.settings.evaluation_settings import plain
+from pe_lab.runs.system import jax_settings
 from pe_lab.training import provenance
 from pe_lab.training.checkpoint import Notes
 from pe_lab.training.setup import Setup

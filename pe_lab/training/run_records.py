@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from jax.stages import Compiled
 
-from pe_lab.runs import records
-from pe_lab.runs.record_schema import (
+from pe_lab.runs.records import records
+from pe_lab.runs.records.record_schema import (
     CheckpointOfRun,
     CostOfRun,
     Exposure,

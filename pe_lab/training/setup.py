@@ -12,9 +12,9 @@ from jaxtyping import ArrayLike, Int, PyTree
 from pe_lab.kernels import Kernels, choose
 from pe_lab.model.transformer import Transformer
 from pe_lab.positions.base import PositionScheme
-from pe_lab.runs import plugins
-from pe_lab.runs.plugin import Plugin
+from pe_lab.runs.plugins import plugins
 from pe_lab.runs.run import Run
+from pe_lab.runs.settings.plugin import Plugin
 from pe_lab.tasks.base import Task
 from pe_lab.tasks.layouts import LAYOUTS, Layout
 from pe_lab.training import devices, splits

@@ -8,10 +8,11 @@ import jax
 from jaxtyping import PyTree
 
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import jax_settings, names, records, run_group_files
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.record_schema import CheckpointOfRun, Record
+from pe_lab.runs.records import records, run_group_files
+from pe_lab.runs.records.record_schema import CheckpointOfRun, Record
 from pe_lab.runs.run import RunGroup
+from pe_lab.runs.system import jax_settings, names
 from pe_lab.training import checkpoint, devices
 from pe_lab.training.build import build_setup
 from pe_lab.training.setup import Setup

@@ -8,11 +8,11 @@ import jax
 from jaxtyping import PyTree
 
 from pe_lab.model.sites import Site, is_encoding
-from pe_lab.runs import study_files
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_settings import Override
-from pe_lab.runs.record_schema import Record
+from pe_lab.runs.records.record_schema import Record
 from pe_lab.runs.run import Run
+from pe_lab.runs.settings.evaluation_settings import Override
+from pe_lab.runs.studies import study_files
 from pe_lab.training.build import build_setup
 from pe_lab.training.setup import Setup
 from pe_lab.training.trained_runs import TrainedRun, load

@@ -14,8 +14,8 @@ import pytest
 import pe_lab
 from pe_lab import cli
 from pe_lab.cli import _arguments, _catalog
-from pe_lab.runs import allowed_plugins, plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import allowed_plugins, plugins
 
 ROOT = Path(__file__).parents[2]
 WITHOUT_JAX = "import sys; sys.modules['jax'] = None; from pe_lab import cli; cli.main()"

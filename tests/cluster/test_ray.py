@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 
 pytestmark = pytest.mark.cluster
 

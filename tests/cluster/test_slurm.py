@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from tests.cluster.slurm_cluster import SlurmCluster
 from tests.cluster.slurm_sweeps import PATIENCE, Sweep, begun, process_of
 from tests.record_values import measured

@@ -11,7 +11,7 @@ from docs.build import __main__ as build
 from docs.build import encodings, measure, numbers, pages, published, tasks, tour
 from experiments import page as experiments_page
 from pe_lab import cli
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests.results.fake_study import point, record, write_study
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,8 @@ import pytest
 
 from docs.build import catalog, costs, encodings
 from pe_lab.contrib.inspection.scorecard import Row
-from pe_lab.runs import plugins, records
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.records import records
 
 NUMBERS = {
     "colliding pairs": 2,

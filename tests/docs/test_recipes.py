@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pe_lab.runs import locks
+from pe_lab.runs.system import locks
 
 RECIPES = Path(__file__).parents[2] / "docs" / "recipes"
 PYTHON = """#!/bin/sh

@@ -13,8 +13,8 @@ from docs.site import check, encoding_pages, layout, mathml, reference_pages, st
 from pe_lab import cli
 from pe_lab.encodings.base import InputEncoding
 from pe_lab.results.formats import Cell, Table
-from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
 from pe_lab.studies import base
 from tests.marks import full_except
 
@@ -36,7 +36,12 @@ def links():
         ("../pe_lab/encodings/rope.py", "docs/encodings.md", "encodings", "encodings/rope.md"),
         ("../pe_lab/positions/pose.py", "docs/encodings.md", "encodings", "positions.md#pose"),
         ("../pe_lab/tasks/copy.py", "docs/tasks.md", "tasks", "tasks/copying.md#copy"),
-        ("../pe_lab/runs/settings.py", "docs/models.md", "models", "reference/settings.md"),
+        (
+            "../pe_lab/runs/settings/settings.py",
+            "docs/models.md",
+            "models",
+            "reference/settings.md",
+        ),
         ("../pe_lab/tasks", "docs/tasks.md", "tasks", "tasks.md"),
         (
             "../pe_lab/model/block.py",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from docs.build import pages, tasks
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.copy import Copy
 from pe_lab.tasks.parity import Parity

@@ -11,7 +11,7 @@ from flax import nnx
 
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests import members
 from tests.encodings.laws_of_computation import (
     accelerator_kernels_equal_the_reference,

@@ -18,8 +18,8 @@ from pe_lab.encodings.requirements import Requirements
 from pe_lab.model.decode import extend, start
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import plugins
-from pe_lab.runs.settings import STACKS, Model
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.settings.settings import STACKS, Model
 from tests import models
 from tests.models import stream
 

@@ -16,7 +16,7 @@ from pe_lab.encodings.ops import as_positions
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.shaw import Shaw
 from pe_lab.encodings.sinusoidal import Sinusoidal
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests.encodings import codes, laws
 from tests.encodings.codes import attend
 

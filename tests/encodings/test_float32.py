@@ -10,7 +10,7 @@ import pytest
 from pe_lab import kernels
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests import members, models
 from tests.encodings import laws
 from tests.encodings.subjects import Subject, default_source, default_tokens

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests import choices
 from tests.encodings import codes, laws
 from tests.encodings.subjects import Subject

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
 from tests.encodings import laws
 from tests.encodings.subjects import Subject
 from tests.models import ARCHITECTURES

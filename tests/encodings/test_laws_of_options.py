@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests.encodings import laws
 from tests.encodings.subjects import Subject
 from tests.options import OPTIONS

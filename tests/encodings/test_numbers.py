@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pe_lab.encodings.base import AttentionEncoding, Tokens
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests.encodings import laws
 from tests.encodings.codes import rngs
 from tests.marks import full_except

@@ -12,7 +12,7 @@ from flax import nnx
 
 from pe_lab.encodings.base import Tokens
 from pe_lab.model.terms import View, visible
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests.encodings import laws
 from tests.encodings.codes import attend
 from tests.encodings.subjects import BOUND

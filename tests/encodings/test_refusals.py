@@ -5,8 +5,8 @@ The test file of a member declares REFUSALS: pairs of arguments and the pattern 
 
 import pytest
 
-from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
 from tests import models
 from tests.encodings import laws
 from tests.encodings.codes import rngs

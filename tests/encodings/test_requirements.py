@@ -12,7 +12,7 @@ from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding, OffsetBias
 from pe_lab.encodings.cope import CoPE
 from pe_lab.encodings.requirements import Requirements
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests import models
 from tests.encodings import laws
 from tests.encodings.subjects import Subject

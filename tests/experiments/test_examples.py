@@ -2,7 +2,7 @@
 
 import pytest
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from pe_lab.training import evaluation_data
 from tests import tiny
 from tests.experiments import entry_points

@@ -15,9 +15,9 @@ from experiments import publish
 from pe_lab import cli
 from pe_lab.cli import _suite
 from pe_lab.results.suite import read_scores
-from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.labels import parse_several
+from pe_lab.runs.records import records
+from pe_lab.runs.settings.labels import parse_several
 from pe_lab.studies import _suite as suite
 from pe_lab.studies import suite_grid
 from pe_lab.sweeps import design_checks, study

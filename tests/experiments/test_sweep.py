@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from pe_lab.runs import records, study_files
+from pe_lab.runs.records import records
+from pe_lab.runs.studies import study_files
 from tests import record_values
 from tests.experiments.entry_points import ROOT, call, refused
 from tests.experiments.swept_studies import TWO_RUNS

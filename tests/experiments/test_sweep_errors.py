@@ -2,7 +2,7 @@
 
 import pytest
 
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from tests.experiments.entry_points import call, refused
 from tests.experiments.swept_studies import STUDY
 from tests.results.fake_study import point, record, write_study

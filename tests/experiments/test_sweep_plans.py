@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from tests.experiments.entry_points import ROOT, call
 from tests.experiments.swept_studies import STUDY, TWO_RUNS
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from pe_lab.training import devices, evaluation_data, evaluation_sums, step
 from pe_lab.training.build import build_setup
 from pe_lab.training.state import initial_state, of_member

@@ -3,7 +3,7 @@
 import pytest
 
 from pe_lab.metrics import base
-from pe_lab.runs import record_rows
+from pe_lab.runs.records import record_rows
 from tests.results.fake_study import measured
 
 METRIC = base.by_name()["chance_corrected_token_accuracy"]

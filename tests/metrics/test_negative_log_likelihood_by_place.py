@@ -5,8 +5,8 @@ import pytest
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.metrics.base import Sums
-from pe_lab.runs import record_rows
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import record_rows
 
 
 def row(value, length=4, metric=by_place.METRIC):

@@ -7,8 +7,8 @@ import pytest
 from pe_lab.metrics import base
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.metrics.base import Limit, MeasuredRun
-from pe_lab.runs import record_rows
-from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint
+from pe_lab.runs.records import record_rows
+from pe_lab.runs.studies.analysis_spec import Extrapolation, MetricPoint
 
 TRAINED = 8
 

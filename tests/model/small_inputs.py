@@ -2,7 +2,7 @@
 
 import jax
 
-from pe_lab.runs.settings import STACKS
+from pe_lab.runs.settings.settings import STACKS
 from tests import models
 from tests.models import prefix, stream
 

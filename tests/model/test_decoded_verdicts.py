@@ -8,7 +8,7 @@ import pytest
 
 from pe_lab.model.decode import generate
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from pe_lab.training import evaluation_data, evaluation_sums
 from pe_lab.training.batches import add_positions
 from pe_lab.training.build import build_setup

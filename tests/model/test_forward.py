@@ -7,7 +7,7 @@ import pytest
 from flax import nnx
 
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs.settings import STACKS
+from pe_lab.runs.settings.settings import STACKS
 from tests import models
 from tests.marks import full
 from tests.model import equations

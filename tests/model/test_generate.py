@@ -10,7 +10,7 @@ from flax import nnx
 
 from pe_lab.model.decode import _generate, extend, generate, start
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.settings import STACKS
+from pe_lab.runs.settings.settings import STACKS
 from tests import models
 from tests.models import build, prefix, stream
 

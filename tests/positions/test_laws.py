@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests import choices, members
 from tests.marks import full_except
 

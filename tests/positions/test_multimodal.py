@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pe_lab.positions.multimodal import Multimodal
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests import reference
 
 TEXT = [0, 0]

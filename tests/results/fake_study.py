@@ -5,8 +5,8 @@ import math
 
 from pe_lab.metrics.base import MeasuredRun
 from pe_lab.results import frame, summary
-from pe_lab.runs import record_rows, records
-from pe_lab.runs.analysis_spec import MetricPoint
+from pe_lab.runs.records import record_rows, records
+from pe_lab.runs.studies.analysis_spec import MetricPoint
 
 SOLVED = {4: 1.0}  # validation
 

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from pe_lab.runs import record_rows
+from pe_lab.runs.records import record_rows
 from tests.results import fake_study
 
 LENGTHS, OFFSETS = (4, 8, 12, 16, 24, 32), (0, 16)

@@ -6,7 +6,7 @@ import pytest
 
 from pe_lab.results import frame, plots, statistics
 from pe_lab.results.plots import drawing, plotted, run_pictures
-from pe_lab.runs import record_rows, records
+from pe_lab.runs.records import record_rows, records
 from tests.results import synthetic
 
 METRIC = "exact_match_by_attribute"

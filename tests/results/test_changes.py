@@ -3,7 +3,7 @@
 import pytest
 
 from pe_lab.results import tables
-from pe_lab.runs import record_rows, validation
+from pe_lab.runs.records import record_rows, validation
 from tests.results.fake_study import point, record, values
 from tests.results.studies import as_dicts, cells, study
 

@@ -4,9 +4,9 @@ import pytest
 
 from pe_lab.results import comparable, compare, frame, ranking, significance, statistics
 from pe_lab.results.compare import Counts
-from pe_lab.runs import records
-from pe_lab.runs.analysis_spec import Contrast, MetricPoint
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
+from pe_lab.runs.studies.analysis_spec import Contrast, MetricPoint
 from tests.results import fake_study
 from tests.results.contrasts import study
 from tests.results.fake_study import entry

@@ -3,7 +3,7 @@
 import pytest
 
 from pe_lab.results import comparable
-from pe_lab.runs.analysis_spec import MetricPoint
+from pe_lab.runs.studies.analysis_spec import MetricPoint
 from tests.results import fake_study
 from tests.results.fake_study import entry
 

@@ -7,8 +7,8 @@ import pytest
 
 from pe_lab.results import frame, selection
 from pe_lab.results.summary import summarize
-from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
 from tests.results import fake_study
 from tests.results.fake_study import entry, row
 from tests.results.test_selection import RATE, tuned

@@ -4,10 +4,11 @@ import pytest
 
 from pe_lab.results import frame, kaplan_meier, notes, read_analysis_spec, standard_tables
 from pe_lab.results.metrics import BY_NAME
-from pe_lab.runs import first_steps, records
-from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.first_steps import FirstStep
+from pe_lab.runs.records import records
+from pe_lab.runs.studies import first_steps
+from pe_lab.runs.studies.analysis_spec import Extrapolation, MetricPoint
+from pe_lab.runs.studies.first_steps import FirstStep
 from tests.results.fake_study import entry, measured, record, write_study
 from tests.results.studies import declared
 

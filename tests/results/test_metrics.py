@@ -9,8 +9,8 @@ from pe_lab.metrics.base import Limit
 from pe_lab.metrics.L90 import limit
 from pe_lab.results import compare, summary
 from pe_lab.results.metrics import BY_NAME
-from pe_lab.runs import record_rows, validation
-from pe_lab.runs.analysis_spec import Extrapolation, MetricPoint
+from pe_lab.runs.records import record_rows, validation
+from pe_lab.runs.studies.analysis_spec import Extrapolation, MetricPoint
 from tests.results.fake_study import measured, point, record
 from tests.results.studies import study
 

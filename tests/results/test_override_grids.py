@@ -11,8 +11,9 @@ from pe_lab.results import (
     table_summaries,
     tables,
 )
-from pe_lab.runs import grid, record_rows, records
+from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import record_rows, records
 from tests.results.fake_study import point, record, write_study
 from tests.results.studies import cells
 

@@ -1,15 +1,15 @@
 import pytest
 
 from pe_lab.results.read_analysis_spec import from_dict
-from pe_lab.runs import check_analysis_spec
-from pe_lab.runs.analysis_spec import (
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.studies import check_analysis_spec
+from pe_lab.runs.studies.analysis_spec import (
     AnalysisSpec,
     Contrast,
     Extrapolation,
     MetricPoint,
     MetricSpec,
 )
-from pe_lab.runs.errors import UserError
 
 AT_TWO = {"name": "exact_match", "at": 2}
 POINTS = [

@@ -3,7 +3,7 @@
 import pytest
 
 from pe_lab.results import tables
-from pe_lab.runs import record_rows
+from pe_lab.runs.records import record_rows
 from tests.results import studies
 from tests.results.fake_study import point, record
 from tests.results.studies import cells, declared

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pe_lab.results import frame
-from pe_lab.runs import records, validation
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records, validation
 from tests.results.fake_study import point, record, two_variants, values, write_study
 from tests.results.studies import study
 

@@ -15,8 +15,8 @@ from pe_lab.results import (
     summary,
     tables,
 )
-from pe_lab.runs import records
-from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
+from pe_lab.runs.records import records
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
 from tests.results import fake_study
 from tests.results.fake_study import entry, row, values
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pe_lab.results import compare, frame, run_scores, selection, setting_tables, tables
-from pe_lab.runs import record_rows
-from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
+from pe_lab.runs.records import record_rows
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
 from tests.results.fake_study import point, record, texts, write_study
 
 RULES = "What rules of choice lose: learning rate"

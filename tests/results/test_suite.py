@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from pe_lab.results import frame, read_analysis_spec, suite
-from pe_lab.runs.declarations import older_values
-from pe_lab.runs.evaluation_settings import Evaluate
-from pe_lab.runs.settings import Model, Train
+from pe_lab.runs.settings.declarations import older_values
+from pe_lab.runs.settings.evaluation_settings import Evaluate
+from pe_lab.runs.settings.settings import Model, Train
 from tests.results.fake_study import texts, write_study
 from tests.results.test_setting_tables import LOSSES, RATES, entry
 

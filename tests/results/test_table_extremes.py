@@ -6,7 +6,7 @@ from unittest import mock
 import pytest
 
 from pe_lab.results import frame, summary, tables
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from tests.results import synthetic
 from tests.results.fake_study import point, record
 from tests.results.studies import study

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pe_lab.results import frame, metrics, standard_tables, tables
-from pe_lab.runs import record_rows
+from pe_lab.runs.records import record_rows
 from tests.results.fake_study import point, record, two_variants, values
 from tests.results.studies import as_dicts, cells, study
 

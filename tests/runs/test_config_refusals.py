@@ -216,7 +216,7 @@ def test_no_key_may_be_missing(section):
     if section != "data_seed":
         missing = sentence({k: v for k, v in whole.items() if k != section})
         assert missing == (
-            f"config.{section} is missing: pe_lab/runs/settings.py states every key."
+            f"config.{section} is missing: pe_lab/runs/settings/settings.py states every key."
         )
     if section in ("task", "positions") or not isinstance(whole[section], dict):
         return

@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from pe_lab.runs import config, older_records
-from pe_lab.runs.labels import label, parse
-from pe_lab.runs.plugin import Plugin
+from pe_lab.runs import config
+from pe_lab.runs.records import older_records
 from pe_lab.runs.run import from_record
-from pe_lab.runs.settings import STACKS
+from pe_lab.runs.settings.labels import label, parse
+from pe_lab.runs.settings.plugin import Plugin
+from pe_lab.runs.settings.settings import STACKS
 from tests.runs.config_runs import PARENT, SHIFTED, encodings, run, values
 
 

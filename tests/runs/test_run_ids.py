@@ -2,7 +2,8 @@
 
 import pytest
 
-from pe_lab.runs import config, plugins
+from pe_lab.runs import config
+from pe_lab.runs.plugins import plugins
 from tests import members
 from tests.runs.config_runs import PARENT, SHIFTED, encodings, run, values
 

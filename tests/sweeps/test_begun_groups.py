@@ -2,8 +2,10 @@
 
 import pytest
 
-from pe_lab.runs import grid, locks, records, run_group_files
+from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records, run_group_files
+from pe_lab.runs.system import locks
 from pe_lab.sweeps import begun_groups, study
 from pe_lab.training import run_records
 from tests import tiny

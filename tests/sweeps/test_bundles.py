@@ -13,8 +13,10 @@ import pytest
 
 from experiments import publish
 from pe_lab.cli import _suite
-from pe_lab.runs import files, record_lines, records, study_files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import record_lines, records
+from pe_lab.runs.studies import study_files
+from pe_lab.runs.system import files
 from pe_lab.studies import _suite as suite
 from pe_lab.sweeps import bundles
 from tests.results.fake_study import point, record, write_study

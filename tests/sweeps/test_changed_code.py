@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pe_lab.results import frame
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from tests.experiments.entry_points import ROOT, call, refused
 from tests.results.fake_study import values
 

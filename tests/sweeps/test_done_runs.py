@@ -2,10 +2,10 @@
 
 import pytest
 
-from pe_lab.runs import evaluation_points
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import is_done
-from pe_lab.runs.record_rows import row
+from pe_lab.runs.records import evaluation_points
+from pe_lab.runs.records.evaluation_points import is_done
+from pe_lab.runs.records.record_rows import row
 from tests.sweeps.expanded_studies import expand
 
 BARE = {"label": "any", "positions": None, "encodings": []}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from tests.record_values import measured
 
 ROOT = Path(__file__).parents[2]

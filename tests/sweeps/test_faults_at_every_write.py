@@ -8,8 +8,9 @@ import os
 import pytest
 
 from pe_lab.results import frame, tables
-from pe_lab.runs import files, records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
+from pe_lab.runs.system import files
 from pe_lab.sweeps import integrity, plans, status, study, sweep
 from pe_lab.sweeps.launchers.base import Launcher
 from pe_lab.training import process
@@ -26,7 +27,7 @@ class Killed(BaseException):
 
 
 class Faulty:
-    """The module `os` for pe_lab.runs.files, of which one write fails.
+    """The module `os` for pe_lab.runs.system.files, of which one write fails.
 
     Args:
       write: the index of the write; None: none fails.

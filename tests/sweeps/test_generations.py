@@ -2,8 +2,9 @@
 
 import pytest
 
-from pe_lab.runs import grid, records
+from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
 from pe_lab.sweeps import plans, study
 from pe_lab.training import run_records
 from tests import tiny

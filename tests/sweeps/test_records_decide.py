@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import evaluation_points, records, study_files
+from pe_lab.runs.records import evaluation_points, records
+from pe_lab.runs.studies import study_files
 from pe_lab.sweeps import plans, study, sweep
 from pe_lab.sweeps.launchers.base import TIME_LIMIT
 from pe_lab.sweeps.progress import Progress

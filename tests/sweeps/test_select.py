@@ -1,7 +1,7 @@
 import pytest
 
-from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
 from pe_lab.sweeps import select
 from pe_lab.training import run_records
 from tests import tiny

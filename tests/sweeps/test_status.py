@@ -3,8 +3,9 @@
 import pytest
 
 from pe_lab.cli import status as command
-from pe_lab.runs import locks, records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
+from pe_lab.runs.system import locks
 from pe_lab.sweeps import status, sweep
 from pe_lab.training import run_records
 from tests import tiny

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from flax import nnx
 
-from pe_lab.runs import config, grid, records, study_files
+from pe_lab.runs import config, grid
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
+from pe_lab.runs.studies import study_files
 from pe_lab.studies import base
 from pe_lab.sweeps import plans, study
 from pe_lab.sweeps.plans import Plan

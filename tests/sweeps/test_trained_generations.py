@@ -2,7 +2,8 @@
 
 import pytest
 
-from pe_lab.runs import grid, records
+from pe_lab.runs import grid
+from pe_lab.runs.records import records
 from pe_lab.sweeps import plans, study, sweep
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.training import process

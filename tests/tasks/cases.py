@@ -11,7 +11,7 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from tests import members
 from tests.tasks.drawing import BATCH, oracle_of, sample
 

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from pe_lab.tasks._arithmetic import carried, num_digits
 from pe_lab.tasks.addition import Addition
 from tests.tasks import _oracles

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from pe_lab.tasks.base import Example
 from tests.tasks.cases import file_of
 from tests.tasks.drawing import BATCH, sample

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.copy import Copy
 

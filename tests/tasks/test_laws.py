@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from pe_lab.tasks.chance_levels import chance_levels
 from tests import choices
 from tests.tasks.cases import (

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from pe_lab.tasks.copy import Copy
 from pe_lab.tasks.layouts import LAYOUTS
 from tests import members

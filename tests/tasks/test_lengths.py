@@ -10,7 +10,7 @@ import pytest
 from pe_lab.contrib.papers.tasks.bitwise_or import BitwiseOr
 from pe_lab.contrib.papers.tasks.multiplication import Multiplication
 from pe_lab.contrib.papers.tasks.subtraction import Subtraction
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from pe_lab.tasks.addition import Addition
 from tests.tasks.cases import every, exact, lengths_of, parts, rows, task
 from tests.tasks.drawing import sample

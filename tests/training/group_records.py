@@ -1,6 +1,6 @@
 """Records of run groups, by seed."""
 
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 
 
 def by_seed(folder):

@@ -12,8 +12,9 @@ import jax.numpy as jnp
 import pytest
 from orbax.checkpoint import v1 as orbax
 
-from pe_lab.runs import files, records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
+from pe_lab.runs.system import files
 from pe_lab.training import checkpoint, process
 from tests import tiny
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.training import checkpoint, curve, step
 from pe_lab.training.build import build_setup

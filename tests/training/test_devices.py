@@ -8,8 +8,8 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
 from pe_lab.training import checkpoint, devices, process
 from pe_lab.training.build import build_setup
 from pe_lab.training.state import abstract_state

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs.evaluation_points import example_counts
+from pe_lab.runs.records.evaluation_points import example_counts
 from pe_lab.training import evaluation_data, splits
 from pe_lab.training.random_keys import EVALUATION
 from tests import tiny

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from pe_lab.runs import override_specs
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.records.evaluation_points import EvaluationPoint
+from pe_lab.runs.specs import override_specs
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.warm_start import overridden

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import EvaluationPoint, example_counts, grid, is_done
+from pe_lab.runs.records.evaluation_points import EvaluationPoint, example_counts, grid, is_done
 from pe_lab.training import evaluate
 from pe_lab.training.batches import draw_examples
 from pe_lab.training.build import build_setup

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import older_records, plugin_specs
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import EvaluationPoint, grid, is_done
+from pe_lab.runs.records import older_records
+from pe_lab.runs.records.evaluation_points import EvaluationPoint, grid, is_done
+from pe_lab.runs.specs import plugin_specs
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.training import step
 from pe_lab.training.build import build_setup

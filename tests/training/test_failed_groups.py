@@ -7,9 +7,10 @@ import sys
 
 import pytest
 
-from pe_lab.runs import locks, records, run_group_files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.run import RunGroup
+from pe_lab.runs.system import locks
 from pe_lab.training import process, reports
 from pe_lab.training.loop import train_run_group
 from pe_lab.training.run_records import write_failure

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
 from pe_lab.runs.run import RunGroup
 from pe_lab.training import process
 from pe_lab.training.chunk import train_chunk

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import locks, records
+from pe_lab.runs.records import records
+from pe_lab.runs.system import locks
 from pe_lab.training import checkpoint, process
 from pe_lab.training.loop import Training, train_run_group
 from tests import tiny

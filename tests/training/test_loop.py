@@ -6,7 +6,9 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.runs import config, plugins, records
+from pe_lab.runs import config
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.records import records
 from pe_lab.training.loop import Training, train_run_group
 from tests import members, tiny
 from tests.training.group_records import by_seed

@@ -10,7 +10,7 @@ import pytest
 
 from pe_lab.kernels import whole_batch
 from pe_lab.model import decode
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 from pe_lab.training import evaluation_data, evaluation_sums
 from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pe_lab.model.streams import Stream
-from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.records.evaluation_points import EvaluationPoint
 from pe_lab.training import evaluation_data
 from pe_lab.training.batches import add_positions, draw_examples
 from pe_lab.training.build import build_setup

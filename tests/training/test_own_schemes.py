@@ -11,9 +11,9 @@ import pytest
 from pe_lab.encodings.fire import FIRE
 from pe_lab.model import decode
 from pe_lab.positions.base import PositionScheme
-from pe_lab.runs import override_specs
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.records.evaluation_points import EvaluationPoint
+from pe_lab.runs.specs import override_specs
 from pe_lab.training import leaks, step
 from pe_lab.training.batches import add_positions
 from pe_lab.training.build import build_setup

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.records.evaluation_points import EvaluationPoint
 from pe_lab.training import reach, step
 from pe_lab.training.batches import add_positions, reduce_loss
 from pe_lab.training.build import build_setup

@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from pe_lab.runs import run_group_files
+from pe_lab.runs.records import run_group_files
 from pe_lab.training import devices, process
 from pe_lab.training.trained_runs import load
 from tests import tiny

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from tests import tiny
 
 ROOT = Path(__file__).parents[2]

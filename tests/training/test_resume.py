@@ -1,7 +1,8 @@
 import pytest
 
-from pe_lab.runs import jax_settings, records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
+from pe_lab.runs.system import jax_settings
 from pe_lab.training import provenance, resume
 from pe_lab.training.build import build_setup
 from pe_lab.training.loop import Preempted, train_run_group

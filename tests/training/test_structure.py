@@ -9,7 +9,7 @@ import pytest
 
 from pe_lab.model.decode import extend, start
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.records.evaluation_points import EvaluationPoint
 from pe_lab.training import leaks, reach, step
 from pe_lab.training.batches import add_positions
 from pe_lab.training.build import build_setup

@@ -5,8 +5,8 @@ import functools
 import jax
 import pytest
 
-from pe_lab.runs import override_specs
-from pe_lab.runs.evaluation_points import EvaluationPoint
+from pe_lab.runs.records.evaluation_points import EvaluationPoint
+from pe_lab.runs.specs import override_specs
 from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import Evaluator
 from tests import tiny

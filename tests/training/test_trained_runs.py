@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
 from pe_lab.training import checkpoint
 from pe_lab.training.build import build_setup
 from pe_lab.training.loop import Training

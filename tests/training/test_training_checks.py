@@ -5,8 +5,8 @@ import dataclasses
 import jax.numpy as jnp
 import pytest
 
-from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
 from pe_lab.tasks._strings import StringTask
 from pe_lab.tasks.base import make_example
 from pe_lab.training import leaks

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pe_lab.runs import older_records, plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.records import older_records
 from pe_lab.runs.run import from_record
 from pe_lab.training import step
 from pe_lab.training.build import build_setup

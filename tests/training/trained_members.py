@@ -5,7 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from pe_lab.runs.evaluation_points import grid
+from pe_lab.runs.records.evaluation_points import grid
 from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from docs.build.guide import numbers, pictures, trained
 from docs.build.guide.page import MEASURED
-from pe_lab.runs import config, records
+from pe_lab.runs import config
+from pe_lab.runs.records import records
 from pe_lab.studies import quickstart
 from pe_lab.training.provenance import provenance
 

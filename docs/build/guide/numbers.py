@@ -13,8 +13,8 @@ from pe_lab.contrib.inspection.trained import input_embeddings
 from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs import plugin_specs
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
+from pe_lab.runs.specs import plugin_specs
 
 NORMALIZED = UntrainedEncoding({"name": "raw_index"}, positions={"name": "normalized"})
 SHIFT, FAR = 7, 1024  # the shift of the linear map, and the positions on which it is tested

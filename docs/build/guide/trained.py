@@ -14,8 +14,9 @@ from pe_lab.contrib.inspection.trained.four_terms import TERMS
 from pe_lab.contrib.inspection.trained.run_inspection import inspect_run
 from pe_lab.contrib.inspection.trained.sections import training_course
 from pe_lab.results.plots import drawing
-from pe_lab.runs import grid, records
+from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
 from pe_lab.sweeps import plans, sweep
 from pe_lab.sweeps.launchers.local import Local
 from pe_lab.sweeps.study import expand

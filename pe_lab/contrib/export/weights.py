@@ -5,8 +5,9 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from pe_lab.runs import files, records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
+from pe_lab.runs.system import files
 from pe_lab.training import trained_runs
 
 

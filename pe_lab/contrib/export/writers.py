@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pe_lab.runs import record_rows, records, study_files, study_labels
-from pe_lab.runs.analysis_spec import SEED_AXES
 from pe_lab.runs.errors import UserError, unknown
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.records import record_rows, records
+from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.studies import study_files, study_labels
+from pe_lab.runs.studies.analysis_spec import SEED_AXES
 
 _OFF_CURVE = ("step", "exact_match", "scale_ratio")
 _LONGEST_PARAMETER = 6000  # characters that MLflow stores

@@ -18,7 +18,7 @@ from pe_lab.contrib.inspection.trained import attention_statistics
 from pe_lab.contrib.inspection.trained.activations import AttentionActivations, record_activations
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
-from pe_lab.runs.settings import Model
+from pe_lab.runs.settings.settings import Model
 
 _NUM_SYMBOLS, _LENGTH, _EXAMPLES = 64, 64, 8  # uniform tokens, to be predicted from each other
 

@@ -36,7 +36,8 @@ from flax import nnx
 from jaxtyping import Array, Bool, Shaped
 
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding, Tokens
-from pe_lab.runs import labels, plugins
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.settings import labels
 
 WIDTH, HEADS = 32, 4
 HEAD_DIM = WIDTH // HEADS

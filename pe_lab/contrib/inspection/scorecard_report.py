@@ -7,8 +7,8 @@ from pathlib import Path
 from pe_lab.contrib.inspection import encoding_pictures, scorecard
 from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots.drawing import SUFFIXES
-from pe_lab.runs import files
 from pe_lab.runs.errors import UserError, described
+from pe_lab.runs.system import files
 
 Draw = Callable[[Sequence[UntrainedEncoding], Sequence[Path]], None]
 

@@ -28,9 +28,9 @@ from pe_lab.contrib.inspection.draws import DRAWS, SEQUENCES, Draws, all_directi
 from pe_lab.contrib.inspection.last_token import LOGIT_HOOKS, LastToken, active_hooks
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.positions.base import PositionScheme
-from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError, one_line
-from pe_lab.runs.labels import label
+from pe_lab.runs.plugins import plugins
+from pe_lab.runs.settings.labels import label
 
 _CONTIGUOUS = {"name": "contiguous"}
 Spec = Mapping[str, Any]  # the name of a plugin and its arguments

@@ -10,7 +10,7 @@ from pe_lab.contrib.papers.verdicts import DECIDED, FEWEST_SEEDS, Verdict
 from pe_lab.results import comparable, compare, metrics, selection, statistics
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import Claim, Contrast, MetricPoint, MetricSpec
+from pe_lab.runs.studies.analysis_spec import Claim, Contrast, MetricPoint, MetricSpec
 
 CHANCE_MARGIN = 0.05  # of a metric, above its chance level
 VariantPair = tuple[str, str]  # the names of two variants

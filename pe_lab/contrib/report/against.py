@@ -7,7 +7,7 @@ from pe_lab.results import compare, metrics, statistics
 from pe_lab.results.formats import Cell, Table, difference, number
 from pe_lab.results.metrics import BITS
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import MetricPoint, MetricSpec
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
 
 # These groups and seeds do not tell two variants apart.
 _NOT_COMPARED = ("seed", "data_seed", "evaluate", "checkpoints", "execution")

@@ -18,8 +18,8 @@ from pe_lab.results.plots import styles
 from pe_lab.results.plots.plotted import Plotted
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.study import Study
-from pe_lab.runs import validation
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.records import validation
+from pe_lab.runs.records.record_schema import JsonObject
 
 _DIGITS = 5
 _SHAPES = {  # Vega's names, or paths, of Matplotlib's markers

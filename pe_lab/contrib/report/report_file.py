@@ -16,9 +16,11 @@ from pe_lab.contrib.report import data, images, study_file
 from pe_lab.results import formats, selection, tables
 from pe_lab.results.plots import plotted as plotted_study
 from pe_lab.results.study import Study
-from pe_lab.runs import files, records, study_files
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.record_schema import JsonObject
+from pe_lab.runs.records import records
+from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.studies import study_files
+from pe_lab.runs.system import files
 
 HERE = Path(__file__).parent
 _VEGA = "window.vegaEmbed = vegaEmbed;"

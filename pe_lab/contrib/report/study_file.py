@@ -5,10 +5,10 @@ import pprint
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pe_lab.runs.analysis_spec import SEED_AXES
 from pe_lab.runs.paths import value_at
-from pe_lab.runs.record_schema import JsonObject
-from pe_lab.runs.study_files import StudyFile
+from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.studies.analysis_spec import SEED_AXES
+from pe_lab.runs.studies.study_files import StudyFile
 
 _LAUNCHER = {"name": "local"}  # no setting of a run, so records do not have it
 # These groups change nothing that is trained, so they are no axes of the sweep.

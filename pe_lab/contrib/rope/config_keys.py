@@ -9,8 +9,8 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from pe_lab.runs import typed_values
 from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.settings import typed_values
 
 # Words in the names of keys that say something about positions.
 _WORDS: tuple[str, ...] = (

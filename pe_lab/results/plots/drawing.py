@@ -12,8 +12,8 @@ import numpy as np
 
 from pe_lab.results.plots import literal
 from pe_lab.results.plots.styles import GRAY
-from pe_lab.runs import files
 from pe_lab.runs.errors import unknown
+from pe_lab.runs.system import files
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -10,7 +10,7 @@ from pe_lab.results import metrics, selection
 from pe_lab.results.plots import styles
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.study import EVALUATED_WITH, Study
-from pe_lab.runs.analysis_spec import SEPARATOR
+from pe_lab.runs.studies.analysis_spec import SEPARATOR
 
 # Lines of one axes that a reader can tell apart. It is also the number of colors.
 MOST_LINES = len(styles.PALETTE)

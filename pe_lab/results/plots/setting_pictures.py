@@ -11,7 +11,7 @@ from pe_lab.results.plots import drawing, styles
 from pe_lab.results.plots.lines import lines
 from pe_lab.results.plots.plotted import MOST_LINES, Plotted
 from pe_lab.runs import paths
-from pe_lab.runs.analysis_spec import SEPARATOR
+from pe_lab.runs.studies.analysis_spec import SEPARATOR
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

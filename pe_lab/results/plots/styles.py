@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pe_lab import parts
-from pe_lab.runs import labels
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.settings import labels
 
 # Every two colors differ by at least 0.13 in OKLab, and by 0.059 as readers without one kind of
 # cone see them. Each has a contrast of at least 3 on white and on the dark report page.

@@ -20,7 +20,7 @@ from pe_lab.results.plots.lines import lines
 from pe_lab.results.plots.plotted import MOST_LINES, REVEALS, Plotted
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.summary import Key, Summary, as_numbers
-from pe_lab.runs.analysis_spec import SEPARATOR, TableSpec
+from pe_lab.runs.studies.analysis_spec import SEPARATOR, TableSpec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from pe_lab.runs import files, run_group_files
+from pe_lab.runs.records import run_group_files
+from pe_lab.runs.system import files
 from pe_lab.sweeps.launchers.base import TIME_LIMIT, Event, environment
 from pe_lab.training import process
 

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from pe_lab.runs import locks, run_group_files
+from pe_lab.runs.records import run_group_files
+from pe_lab.runs.system import locks
 from pe_lab.sweeps.launchers.base import TIME_LIMIT, Event, OnEvent
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pe_lab import import_path
-from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
 
 # The status of a run group that took longer than its execution.time_limit. It is not tried again.
 TIME_LIMIT = -signal.SIGALRM

@@ -17,8 +17,9 @@ from multiprocessing import connection
 from pathlib import Path
 from typing import NamedTuple
 
-from pe_lab.runs import locks, run_group_files
 from pe_lab.runs.errors import one_line, raise_if_interrupted
+from pe_lab.runs.records import run_group_files
+from pe_lab.runs.system import locks
 from pe_lab.sweeps.launchers._group_process import GroupProcess, Task
 from pe_lab.sweeps.launchers._watch import Watch
 from pe_lab.sweeps.launchers.base import Launcher, OnEvent, one_thread

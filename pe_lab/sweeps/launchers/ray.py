@@ -23,8 +23,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pe_lab.runs import files, locks, run_group_files
 from pe_lab.runs.errors import UserError, one_line, raise_if_interrupted
+from pe_lab.runs.records import run_group_files
+from pe_lab.runs.system import files, locks
 from pe_lab.sweeps.launchers._watch import Watch
 from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, task_environment
 

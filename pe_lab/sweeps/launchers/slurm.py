@@ -18,8 +18,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from pe_lab.runs import locks, run_group_files
 from pe_lab.runs.errors import UserError, one_line, raise_if_interrupted
+from pe_lab.runs.records import run_group_files
+from pe_lab.runs.system import locks
 from pe_lab.sweeps.launchers import _slurm_queue
 from pe_lab.sweeps.launchers._watch import Watch
 from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, task_environment

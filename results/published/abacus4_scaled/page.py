@@ -13,7 +13,7 @@ from docs.build.published import STUDIES
 from experiments import published
 from pe_lab.results import formats, notes, summary
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import MetricPoint
+from pe_lab.runs.studies.analysis_spec import MetricPoint
 
 FOLDER = STUDIES / "abacus4_scaled"
 

@@ -26,9 +26,9 @@ from pe_lab.results import (
 )
 from pe_lab.results.formats import Cell
 from pe_lab.results.prose import listed
-from pe_lab.runs import records, run_group_files
-from pe_lab.runs.evaluation_points import EvaluationPoint
-from pe_lab.runs.record_schema import Record
+from pe_lab.runs.records import records, run_group_files
+from pe_lab.runs.records.evaluation_points import EvaluationPoint
+from pe_lab.runs.records.record_schema import Record
 from pe_lab.runs.run import from_record
 from pe_lab.training.build import build_setup
 from pe_lab.training.evaluate import Evaluator

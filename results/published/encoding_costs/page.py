@@ -5,7 +5,7 @@ from typing import Any
 
 from docs.build import markdown
 from docs.build.costs import CLOSER_COSTS, COSTS, FOLDER, LATER_COSTS, Figures, figures
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 
 OPTION_COSTS = FOLDER / "options.json"
 TOKENS = (80, 512)  # the longest context of the two measurements of each encoding

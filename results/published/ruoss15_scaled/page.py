@@ -14,7 +14,7 @@ from experiments import published
 from pe_lab.contrib.papers import reproduction
 from pe_lab.results import compare, formats, statistics, summary
 from pe_lab.results.study import Study
-from pe_lab.runs.analysis_spec import Claim, Contrast, MetricSpec, parts
+from pe_lab.runs.studies.analysis_spec import Claim, Contrast, MetricSpec, parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,8 @@ import pytest
 from pe_lab import cli
 from pe_lab.contrib.export import writers
 from pe_lab.results import frame
-from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
 from tests import record_values
 from tests.experiments.entry_points import ROOT, call
 

@@ -7,8 +7,9 @@ import pytest
 from pe_lab.contrib.papers import reproduction, verdicts
 from pe_lab.results import read_analysis_spec
 from pe_lab.results.statistics import Interval
-from pe_lab.runs import check_analysis_spec, record_rows
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import record_rows
+from pe_lab.runs.studies import check_analysis_spec
 from tests.results import studies
 from tests.results.contrasts import study
 from tests.results.fake_study import point, record

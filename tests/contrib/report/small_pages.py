@@ -6,7 +6,8 @@ from pathlib import Path
 from pe_lab.contrib.report import data, report_file, study_file
 from pe_lab.results import frame
 from pe_lab.results.plots import plotted
-from pe_lab.runs import records, study_files
+from pe_lab.runs.records import records
+from pe_lab.runs.studies import study_files
 
 ROOT = Path(__file__).parents[3]
 

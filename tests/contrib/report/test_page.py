@@ -8,7 +8,7 @@ import pytest
 from pe_lab.contrib.report import report_file
 from pe_lab.results import frame
 from pe_lab.results.plots import plotted
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from tests.browser import browser
 from tests.contrib.report import pages
 from tests.marks import full

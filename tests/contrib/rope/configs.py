@@ -3,7 +3,7 @@
 LongRoPE's factors are shortened series here; the published ones are found by search.
 """
 
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 
 _LLAMA3 = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "rope_type": "llama3"}
 _SHORT = [1.0 + m / 100 for m in range(48)]

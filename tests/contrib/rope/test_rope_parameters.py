@@ -10,8 +10,8 @@ import pytest
 
 from pe_lab.contrib.rope.cli import rope as command
 from pe_lab.contrib.rope.rope_parameters import read, softmax_factor, write
-from pe_lab.runs import plugin_specs
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.specs import plugin_specs
 from tests.contrib.rope.configs import CONFIGS, head_dim, rope_at, text
 
 # From transformers 5.24.0: frequencies of the pairs 1, n // 2 and n - 1, and the attention factor,

@@ -9,7 +9,7 @@ import pytest
 
 from experiments import benchmark_tasks
 from pe_lab import cli
-from pe_lab.runs import plugins
+from pe_lab.runs.plugins import plugins
 
 pytestmark = pytest.mark.slow
 

@@ -54,8 +54,8 @@ from tests.experiments.entry_points import call, refused
         (
             dict(config="c.train = dict(steps=3)"),
             "--dry_run",
-            "config.train.batch_size is missing: pe_lab/runs/settings.py states every key. "
-            "Change single keys with c.train.update(...).",
+            "config.train.batch_size is missing: pe_lab/runs/settings/settings.py states every "
+            "key. Change single keys with c.train.update(...).",
         ),
         (
             dict(sweep="grid.product({'train.learning_rate': 1e-3})"),

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from pe_lab.runs import locks, records
+from pe_lab.runs.records import records
+from pe_lab.runs.system import locks
 from tests.experiments.entry_points import ROOT
 from tests.record_values import files
 

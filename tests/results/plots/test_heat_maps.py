@@ -2,7 +2,7 @@
 
 import pytest
 
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from tests.results.plots.figures import caption
 from tests.results.test_override_grids import study
 

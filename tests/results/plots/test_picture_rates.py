@@ -3,7 +3,7 @@
 import pytest
 
 from pe_lab.results.plots import styles
-from pe_lab.runs import record_rows
+from pe_lab.runs.records import record_rows
 from tests.results.fake_study import point, record, two_variants, write_study
 from tests.results.plots.figures import legend, panels, xy
 from tests.results.plots.small_studies import colors, many, medians, small

@@ -1,6 +1,6 @@
 """Programs of tasks on a cluster, whose ends launchers report with the same statuses and events."""
 
-from pe_lab.runs import locks
+from pe_lab.runs.system import locks
 
 # At the second try, the rest of the program is passed over.
 FIRST = (

@@ -1,6 +1,6 @@
 """Requests for evaluations of finished runs."""
 
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from pe_lab.sweeps import measure
 
 ROPE = dict(name="rope", base=500.0)

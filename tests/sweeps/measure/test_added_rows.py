@@ -5,8 +5,9 @@ import shutil
 
 import pytest
 
-from pe_lab.runs import locks, records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
+from pe_lab.runs.system import locks
 from pe_lab.sweeps import measure
 from tests.record_values import files
 from tests.sweeps.measure.requests import WORDS, ask, read

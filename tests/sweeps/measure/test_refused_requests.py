@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from pe_lab.runs import records
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import records
 from pe_lab.sweeps import measure
 from pe_lab.training import run_records
 from tests import tiny

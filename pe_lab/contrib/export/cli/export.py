@@ -17,8 +17,8 @@ from typing import Any
 
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, file_path, flag
-from pe_lab.runs import files
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.system import files
 
 FORMATS = ("mlflow", "parquet", "safetensors", "tensorboard", "trackio", "wandb")
 

@@ -26,9 +26,9 @@ from pe_lab.cli._arguments import (
     whole_number,
     whole_numbers,
 )
-from pe_lab.runs import terminal
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.labels import parse_several
+from pe_lab.runs.settings.labels import parse_several
+from pe_lab.runs.system import terminal
 
 _LENGTH, _WIDTH, _HEADS = 64, 64, 4
 

@@ -11,7 +11,7 @@ import optax
 from jaxtyping import Array, Float, PyTree
 
 from pe_lab.contrib.inspection.trained.examples import Scalar
-from pe_lab.runs.record_schema import Record
+from pe_lab.runs.records.record_schema import Record
 from pe_lab.training import batches
 from pe_lab.training.batches import ModelBatch
 from pe_lab.training.random_keys import EXAMPLES, POSITIONS, fold, stream_key

@@ -32,7 +32,7 @@ from pe_lab.contrib.inspection.trained.findings import (
 )
 from pe_lab.contrib.inspection.trained.loaded_model import EXAMPLES, LoadedModel, out_of_reach
 from pe_lab.contrib.inspection.trained.observations import FirstExample, Observations
-from pe_lab.runs import validation
+from pe_lab.runs.records import validation
 from pe_lab.training.setup import Setup
 from pe_lab.training.trained_runs import TrainedRun
 

@@ -18,8 +18,8 @@ from pe_lab.contrib.inspection.trained.sections import (
 )
 from pe_lab.contrib.inspection.trained.sections.section import Section
 from pe_lab.results.plots import drawing
-from pe_lab.runs import files
-from pe_lab.runs.labels import label
+from pe_lab.runs.settings.labels import label
+from pe_lab.runs.system import files
 from pe_lab.training.trained_runs import load, params_through_training
 
 

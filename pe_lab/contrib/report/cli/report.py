@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag
-from pe_lab.runs import terminal
+from pe_lab.runs.system import terminal
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import pytest
 
 from pe_lab.contrib.inspection.trained import gradient_norms
 from pe_lab.model.streams import Stream
-from pe_lab.runs import records
+from pe_lab.runs.records import records
 from pe_lab.runs.run import RunGroup
 from pe_lab.training.build import build_setup
 from pe_lab.training.random_keys import EXAMPLES, fold, stream_key

@@ -8,7 +8,7 @@ from flax import nnx
 
 from pe_lab.contrib.inspection.trained import knock_outs
 from pe_lab.contrib.inspection.trained.knock_outs import ActingEncoding, SwitchedOff
-from pe_lab.runs import plugin_specs
+from pe_lab.runs.specs import plugin_specs
 from pe_lab.training.build import build_setup
 from tests import models, tiny
 

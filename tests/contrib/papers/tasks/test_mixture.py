@@ -7,9 +7,12 @@ import pytest
 from scipy import stats
 
 from pe_lab.contrib.papers.tasks.mixture import Mixture
-from pe_lab.runs import config, grid, labels, override_specs, plugin_specs, plugins
+from pe_lab.runs import config, grid
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
 from pe_lab.runs.run import from_record
+from pe_lab.runs.settings import labels
+from pe_lab.runs.specs import override_specs, plugin_specs
 from pe_lab.studies import base
 from pe_lab.tasks.addition import Addition
 from pe_lab.tasks.base import COMPONENT, numerals

@@ -11,7 +11,8 @@ from types import ModuleType
 
 import pytest
 
-from pe_lab.runs import locks, run_group_files
+from pe_lab.runs.records import run_group_files
+from pe_lab.runs.system import locks
 from pe_lab.sweeps.launchers import _group_process, base, local
 from tests.sweeps.launchers.local.events import kinds
 

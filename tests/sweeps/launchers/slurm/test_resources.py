@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from pe_lab.runs import plugins
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugins
 from pe_lab.sweeps.launchers import slurm
 from pe_lab.sweeps.launchers.base import launcher
 

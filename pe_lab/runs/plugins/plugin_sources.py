@@ -1,0 +1,101 @@
+"""Hashes of the source files of plugins: settings alone do not say which code was run."""
+
+import ast
+import functools
+import hashlib
+import inspect
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from pe_lab import parts
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import allowed_plugins, plugins
+
+
+def source_digest(family: str, name: str) -> str | None:
+    """Return a hash of the source of a plugin's class; None if no file of it is found here.
+
+    The source is the file of the class. For a plugin of pe_lab, which is not imported, the private
+    files of its family that the file imports (`_arithmetic.py`) are part of it. A plugin of a part
+    imports those of the core, too.
+    """
+    try:
+        file = file_of_class(family, name) if ":" in name else parts.file(family, name)
+        if file is None:
+            return None
+        files = [file] if ":" in name else _with_private_files(family, file)
+        content = b"".join(file.read_bytes() for file in files)
+    except (UserError, OSError, SyntaxError, ValueError):  # a record of its failure needs no digest
+        return None
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def file_of_class(family: str, name: str) -> Path | None:
+    """Return the file that defines "package.module:Class".
+
+    The class is imported only if its module has it from another file.
+    """
+    module_name, _, class_name = name.partition(":")
+    file = _file_of_module(module_name)
+    if file is not None and class_name in _class_names(file.read_text(encoding="utf-8")):
+        return file
+    source = inspect.getsourcefile(plugins.find(family, name))
+    return None if source is None else Path(source)
+
+
+def _file_of_module(name: str) -> Path | None:
+    """Return the Python file of a module, which is not imported, nor are its packages."""
+    folders = None
+    origin = None
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        spec = PathFinder.find_spec(".".join(parts[:count]), folders)
+        if spec is None:
+            return None
+        folders = spec.submodule_search_locations
+        origin = spec.origin
+    return Path(origin) if origin and origin.endswith(".py") else None
+
+
+@functools.cache
+def _class_names(source: str) -> set[str]:
+    """Return the names of the classes that a file defines at its top level."""
+    nodes = ast.parse(source).body
+    return {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+
+
+def _with_private_files(family: str, file: Path) -> list[Path]:
+    """Return a file and the private files of its family that it imports, each once."""
+    files = [file]
+    for source in files:  # grows while it is read: private files import others
+        names = _imported_names(source.read_text(encoding="utf-8"))
+        for private in sorted(name for name in names if name.startswith("_")):
+            path = parts.file(family, private)
+            if path is not None and path not in files:
+                files.append(path)
+    return files
+
+
+@functools.cache  # a study asks for the same digests once for each run
+def _imported_names(source: str) -> set[str]:
+    """Return the last parts of the modules and names that a file imports from somewhere."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            names |= {alias.name for alias in node.names}
+            names.add((node.module or "").rpartition(".")[2])
+    return names
+
+
+def is_changed(plugin: str, digest: str | None) -> bool:
+    """Return whether the file of a plugin has another digest now, or is gone.
+
+    A class whose file is known only after an import that is not allowed has not changed.
+
+    Args:
+      plugin: family and name, as in "encodings/rope".
+    """
+    family, _, name = plugin.partition("/")
+    current = source_digest(family, name)
+    is_unknown = current is None and ":" in name and not allowed_plugins.is_allowed(name)
+    return current != digest and not is_unknown

@@ -1,0 +1,1 @@
+"""Records of runs: their fields, rows, files and older versions."""

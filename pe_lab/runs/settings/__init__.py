@@ -1,0 +1,1 @@
+"""Declarations of settings, and their values as plain data and as labels."""

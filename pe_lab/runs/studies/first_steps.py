@@ -1,0 +1,90 @@
+"""The first steps at which a run is solved or extrapolates, read from the curve of its record.
+
+A run that never reaches a threshold is right-censored at its last measured step. A run that
+diverged can never reach it, so it is censored at the end of its budget and not where it diverged.
+
+The curve is measured every `evaluate.curve_every` steps. A run reaches a threshold between two
+points of the curve (interval censoring), and the later point is counted. Steps are therefore
+multiples of `curve_every`, and too large by less than one such interval.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pe_lab.runs.records import records
+from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.studies.analysis_spec import Extrapolation
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """The first measured step at which a run reached a threshold.
+
+    Attributes:
+      step: that step. The last measured step of a run that did not reach it.
+      reached: False: the number of steps is larger than `step`, and not known.
+    """
+
+    step: int
+    reached: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.step:,}" if self.reached else f"> {self.step:,}"
+
+
+def to_solve(record: JsonObject) -> FirstStep | None:
+    """Return the first step at which the run was solved on its curve.
+
+    It is the first point at which the mean exact match over the curve's lengths up to the training
+    length reaches the task's threshold. Lengths count that all points have. None without such a
+    length.
+    """
+    exposure = record["exposure"]
+    if exposure is None:
+        return None
+    lengths = [length for length in _lengths(record) if length <= exposure["max_length"]]
+    return _first_step(record, lengths, exposure["solved_threshold"])
+
+
+def to_extrapolate(record: JsonObject, extrapolation: Extrapolation) -> FirstStep | None:
+    """Return the first step at which exact match at the declared length reached its threshold.
+
+    None if a point of the curve does not have this length, or if the point has a position offset.
+    """
+    exposure, point = record["exposure"], extrapolation.point
+    if exposure is None or point.offset:
+        return None
+    length = point.length_for(exposure["max_length"])
+    lengths = [length] if length in _lengths(record) else []
+    return _first_step(record, lengths, extrapolation.threshold)
+
+
+def measured_to(record: JsonObject) -> int | None:
+    """Return the step at which a run that never gets there is censored; None without a curve."""
+    if not record["curve"]:
+        return None
+    if record["status"] == "diverged":
+        steps: int = record["config"]["train"]["steps"]
+        return steps
+    last: int = record["curve"][-1]["step"]
+    return last
+
+
+def _lengths(record: JsonObject) -> set[int]:
+    """The lengths that every point of a curve has."""
+    # A run that was resumed after a change of evaluate.curve_lengths has two kinds of points.
+    of_points = [set(map(int, point["exact_match"])) for point in record["curve"]]
+    return set.intersection(*of_points) if of_points else set()
+
+
+def _first_step(
+    record: JsonObject, lengths: Collection[int | None], threshold: float
+) -> FirstStep | None:
+    last = measured_to(record)
+    if not lengths or last is None:
+        return None
+    for point in record["curve"]:
+        values = [point["exact_match"][str(length)] for length in lengths]
+        if records.solved(values, threshold):
+            return FirstStep(point["step"])
+    return FirstStep(last, reached=False)

@@ -1,0 +1,1 @@
+"""Files, locks, streams, the terminal and settings of JAX's processes."""

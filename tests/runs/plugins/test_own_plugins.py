@@ -1,0 +1,181 @@
+"""A class from a package of the user is found, resolved and built like one of pe_lab."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from pe_lab import parts
+from pe_lab.encodings.base import AttentionEncoding
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.plugins import plugin_sources, plugins
+from pe_lab.runs.settings.plugin import Plugin
+
+OWN = """
+from typing import Any
+from pe_lab.encodings.base import AttentionEncoding
+
+class Tilt(AttentionEncoding):
+    def __init__(self, *, slope: float = 0.5, steps: int = 2, head_dim: int):
+        self.slope, self.head_dim = slope, head_dim
+
+class Loose(AttentionEncoding):
+    def __init__(self, *, size=3, extra: Any = None):
+        self.size, self.extra = size, extra
+
+class Stranger:
+    pass
+
+def not_a_class():
+    pass
+"""
+FAILS = """
+from pe_lab.encodings.base import AttentionEncoding
+
+class Fails(AttentionEncoding):
+    def __init__(self):
+        {}["slope"]
+
+class Exits(AttentionEncoding):
+    def __init__(self):
+        raise SystemExit(3)
+"""
+
+
+@pytest.fixture
+def own_package(tmp_path, monkeypatch):
+    """A user's package `own_codes` with a module `tilt`, and `broken`, which asks for what is not
+    installed.
+    """
+    folder = tmp_path / "own_codes"
+    folder.mkdir()
+    for name, text in {
+        "__init__": "",
+        "tilt": OWN,
+        "broken": "import no_such_package",
+        "typo": "def f(:",
+        "exits": "import sys\nsys.exit(3)",
+        "fails": FAILS,
+    }.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name in [m for m in sys.modules if m.partition(".")[0] == "own_codes"]:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("own_package")
+def test_a_users_own_class_is_found_resolved_and_built():
+    resolved = plugins.resolve("encodings", dict(name="own_codes.tilt:Tilt", slope=2))
+    assert resolved == Plugin("own_codes.tilt:Tilt", (("slope", 2.0), ("steps", 2)))
+    built = plugins.build("encodings", resolved, width=8, head_dim=4)
+    assert isinstance(built, AttentionEncoding)
+    assert (built.slope, built.head_dim) == (2.0, 4)
+
+
+@pytest.mark.usefixtures("own_package")
+@pytest.mark.parametrize(
+    ("family", "name", "words"),
+    [
+        (
+            "encodings",
+            "own_codes.tilted:Tilt",
+            r"'own_codes\.tilted:Tilt' cannot be imported: ModuleNotFoundError: ",
+        ),
+        (
+            "encodings",
+            "no_such_package.tilt:Tilt",
+            r"'no_such_package\.tilt:Tilt' cannot be imported: ModuleNotFoundError: No module "
+            r"named 'no_such_package'\. "
+            r"The folder that holds no_such_package must be the current one, or on PYTHONPATH\.$",
+        ),
+        (
+            "encodings",
+            "own_codes.broken:Tilt",
+            r"cannot be imported: ModuleNotFoundError: No module named 'no_such_package'\.$",
+        ),
+        (
+            "encodings",
+            "own_codes.tilt:Tillt",
+            (
+                r"own_codes\.tilt has no 'Tillt'\. Did you mean 'Tilt'\? It has: Loose, Stranger, "
+                r"Tilt\."
+            ),
+        ),
+        ("encodings", "own_codes.tilt:not_a_class", r"own_codes\.tilt has no 'not_a_class'"),
+        (
+            "encodings",
+            "own_codes.tilt:Stranger",
+            r"is none of the encodings: it must extend a class of pe_lab/encodings/base\.py",
+        ),
+        ("tasks", "own_codes.tilt:Tilt", r"'own_codes\.tilt:Tilt' is none of the tasks"),
+        (
+            "encodings",
+            "own_codes.typo:Tilt",
+            r"'own_codes\.typo:Tilt' cannot be imported: SyntaxError: ",
+        ),
+        (
+            "encodings",
+            "own_codes.exits:Tilt",
+            r"'own_codes\.exits:Tilt' cannot be imported: SystemExit: 3\.$",
+        ),
+        ("encodings", ":Tilt", "':Tilt' cannot be imported: ValueError: "),
+        ("encodings", ".tilt:Tilt", r"'\.tilt:Tilt' cannot be imported: TypeError: "),
+    ],
+)
+def test_a_users_own_class_that_cannot_be_used_is_refused(family, name, words):
+    with pytest.raises(UserError, match=words):
+        plugins.find(family, name)
+
+
+@pytest.mark.usefixtures("own_package")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "Fails",
+            (
+                r"'own_codes\.fails:Fails' cannot be built \(.*fails\.py, line 6\): KeyError: "
+                r"'slope'\.$"
+            ),
+        ),
+        (
+            "Exits",
+            r"'own_codes\.fails:Exits' cannot be built \(.*fails\.py, line 10\): SystemExit: 3\.$",
+        ),
+    ],
+)
+def test_an_error_of_a_users_constructor_is_a_sentence_with_its_line(name, words):
+    plugin = plugins.resolve("encodings", dict(name=f"own_codes.fails:{name}"))
+    with pytest.raises(UserError, match=words):
+        plugins.build("encodings", plugin)
+
+
+@pytest.mark.usefixtures("own_package")
+def test_a_users_own_arguments_need_no_types():
+    resolved = plugins.resolve("encodings", dict(name="own_codes.tilt:Loose", size=4, extra="x"))
+    assert resolved == Plugin("own_codes.tilt:Loose", (("extra", "x"), ("size", 4)))
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "other", "private"),
+    [
+        ("encodings", "rope", "alibi", "_rope_scaling"),
+        ("tasks", "addition", "parity", "_arithmetic"),
+        ("tasks", "binary_addition", "subtraction", "_binary"),  # of a part, and of the core
+        ("tasks", "regular", "subtraction", "_languages"),
+    ],
+)
+def test_a_digest_covers_the_private_files_that_a_plugin_imports(
+    family, name, other, private, tmp_path, monkeypatch
+):
+    package = tmp_path / "pe_lab"
+    shutil.copytree(Path(plugins.__file__).parents[2], package)
+    monkeypatch.setattr(parts, "_ROOT", package)
+    before = [plugin_sources.source_digest(family, plugin) for plugin in (name, other)]
+    with open(parts.file(family, private), "a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    after = [plugin_sources.source_digest(family, plugin) for plugin in (name, other)]
+    assert after[0] != before[0]
+    assert after[1] == before[1]
