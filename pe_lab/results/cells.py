@@ -79,12 +79,12 @@ def _medians(sample: Sample) -> list[Cell]:
     variants = sample["variant"].tolist()
     cells = [Cell(DASH)] * len(variants)
     for rows, values in by_count(sample["value"]):
-        medians = np.median(values, axis=1).tolist()
-        for row, median, seeds in zip(rows, medians, values.tolist(), strict=True):
+        medians = np.median(values, axis=1)
+        for row, median, seeds in zip(rows, medians, values, strict=True):
             # Order statistics have no form for several strata.
             is_single = len(set(variants[row])) == 1
-            interval = statistics.order_statistics(seeds) if is_single else None
-            cells[row] = _cell(sample, median, interval, len(seeds))
+            interval = statistics.order_statistics(list(seeds)) if is_single else None
+            cells[row] = _cell(sample, float(median), interval, len(seeds))
     return cells
 
 
@@ -93,14 +93,14 @@ def _interquartile_means(sample: Sample) -> list[Cell]:
     all_values = sample["value"]
     cells = [Cell(DASH)] * len(variants)
     for rows, values in by_count(all_values):
-        means = statistics.interquartile_mean(values).tolist()
+        means = np.asarray(statistics.interquartile_mean(values))
         for row, mean, seeds in zip(rows, means, values, strict=True):
             key = sample.keys[row]
             if key in sample.intervals:
                 interval = sample.intervals[key]
             else:
                 interval = _bootstrap(variants[row], all_values[row])
-            cells[row] = _cell(sample, mean, interval, len(seeds))
+            cells[row] = _cell(sample, float(mean), interval, len(seeds))
     return cells
 
 

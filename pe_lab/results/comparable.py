@@ -8,7 +8,6 @@ A number would mislead in four cases:
     not solved  the point is beyond training, and no seed of one of them solved the training lengths
 """
 
-import math
 from typing import Any
 
 from pe_lab.results.study import Study
@@ -73,31 +72,10 @@ def is_beyond_training(row: Row, point: MetricPoint) -> bool:
 def saw_positions(study: Study, name: str, point: MetricPoint) -> bool:
     """Return whether training showed positions as large as a test beyond its lengths has.
 
-    Records hold the largest position of training. The largest one of the test is at most the
-    number of tokens of its examples, minus one, and smaller if several tokens share a position.
-    False if no record tells it. For a range of lengths, the longest measured one counts.
+    For a range of lengths, the longest measured one counts.
     """
     row = study.by_name[name]
-    trained_length = row["max_length"]
-    length = point.length_for(trained_length)
+    length = point.length_for(row["max_length"])
     if point.lengths is not None:
-        _, last = point.lengths
-        length = min(last, study.lengths[-1])
-    if length is None or not 0 < trained_length < length or math.isnan(row["max_position"]):
-        return False
-    num_tokens = dict(study.num_tokens.get(row["input"], {}))
-    if trained_length not in num_tokens:
-        return False
-    trained = num_tokens.pop(trained_length)
-    # A decoder and an encoder add these tokens to an example of any length.
-    num_tokens.setdefault(0, int(row["layout_tokens"]))
-    # Most tasks have as many more tokens for each further unit of length.
-    other_length = length if length in num_tokens else max(num_tokens)
-    increase = trained - num_tokens[other_length]
-    beyond = increase * (length - trained_length) / (trained_length - other_length)
-    # Positions start at 0.
-    in_test = row["max_test_position"]
-    ordinary = min(trained - 1, in_test.get(trained_length, math.inf))
-    largest_in_test = min(trained + beyond - 1, in_test.get(length, math.inf)) + point.offset
-    largest: float = row["max_position"]
-    return largest > ordinary and largest >= largest_in_test
+        length = max((n for n in study.lengths if n <= point.lengths[1]), default=None)
+    return point.offset <= row["seen_offsets"].get(length, -1)

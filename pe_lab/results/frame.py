@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from pe_lab.results import read_analysis_spec, run_rows, selection, variant_names
+from pe_lab.results import read_analysis_spec, run_rows, seen_offsets, selection, variant_names
 from pe_lab.results.run_rows import RunRows
 from pe_lab.results.study import EVALUATED_WITH, Study
 from pe_lab.runs.records import records
 from pe_lab.runs.studies import check_analysis_spec, study_files, study_labels
+from pe_lab.runs.studies.analysis_spec import AnalysisSpec
 
 _OF_RUNS = ("finished", "diverged", "failed")  # statuses that are counted
 
@@ -48,13 +49,15 @@ def read(folder: str | Path) -> Study:
     entries = _entries(file.name, file.entries)
     axes = tuple(variant_names.axes_of(labels for labels, _ in file.entries))
     variants, cases = _variants(entries, axes, runs, rows)
+    measured = rows.numbers()
+    variants["seen_offsets"] = _seen_offsets(variants, measured, spec)
     study = Study(
         name=file.name,
         spec=spec,
         axes=axes,
         variants=variants,
         cases=cases,
-        measured=rows.numbers(),
+        measured=measured,
         measured_curves=rows.curves(),
         measured_attributes=rows.attributes(),
         measured_by_index=rows.by_index(),
@@ -72,6 +75,21 @@ def read(folder: str | Path) -> Study:
     chosen = selection.choose(study)
     is_chosen = study.cases["variant"].isin(chosen.chosen_from)
     return dataclasses.replace(study, cases=study.cases.assign(chosen=is_chosen))
+
+
+def _seen_offsets(
+    variants: pd.DataFrame, measured: pd.DataFrame, spec: AnalysisSpec
+) -> list[dict[int, int | float]]:
+    """Return the tests whose positions training showed, at all lengths that tables ask for."""
+    lengths = set(measured.loc[measured["split"] == "test", "length"].unique().tolist())
+    points = {contrast.point for contrast in spec.contrasts}
+    points |= {claim.point for claim in spec.reproduction.claims}
+    points |= {spec.extrapolation.point}
+    of_variants = {}
+    for name, max_length in variants["max_length"].items():
+        declared = [point.length_for(max_length) for point in points if point is not None]
+        of_variants[str(name)] = lengths | {length for length in declared if length is not None}
+    return seen_offsets.of_variants(variants, of_variants)
 
 
 def _check(study: Study) -> None:

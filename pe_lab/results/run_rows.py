@@ -22,7 +22,7 @@ from pe_lab.runs.studies.analysis_spec import SEED_AXES, Extrapolation
 from pe_lab.runs.studies.first_steps import FirstStep
 
 # Columns that determine the positions of a test: task with layout, and numbers by length.
-INPUT = ["input", "layout_tokens", "num_tokens", "max_test_position"]
+INPUT = ["input", "layout_tokens", "num_tokens", "max_test_position", "seen_offsets"]
 _LENGTH_METRICS = []
 _RUN_METRICS = []
 for _metric in BY_NAME.values():
@@ -214,6 +214,7 @@ class RunRows:
             "layout_tokens": layout_tokens,
             "num_tokens": self._share(_by_length(exposure.get("num_tokens"))),
             "max_test_position": self._share(_by_length(exposure.get("max_test_position"))),
+            "seen_offsets": self._share(_by_length(exposure.get("seen_offsets"))),
         }
 
     def _share(self, content: dict[Any, Any]) -> Any:

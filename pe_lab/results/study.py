@@ -9,7 +9,6 @@ Tables, plots, pages and sentences are queries of these frames.
 """
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -297,19 +296,3 @@ class Study:
         if self.is_of_text:
             return "bits_per_byte"
         return metrics.BITS if self.has_text else "exact_match"
-
-    @cached_property
-    def num_tokens(self) -> dict[str, dict[int, int]]:
-        """Tokens of an example by length, from all records with the same input.
-
-        Older records hold it at the training length alone, as the largest of contiguous positions.
-        """
-        by_input: dict[str, dict[int, int]] = {}
-        for row in self.variants[self.variants["finished"] > 0].to_dict("records"):
-            num_tokens = by_input.setdefault(row["input"], {})
-            num_tokens |= row["num_tokens"]
-            if row["is_contiguous"] and not math.isnan(row["max_position"]):
-                number = int(row["max_position"]) + 1
-                length = row["max_length"]
-                num_tokens[length] = min(number, num_tokens.get(length, number))
-        return by_input

@@ -15,10 +15,9 @@ from pe_lab.runs.studies.analysis_spec import AnalysisSpec, Claim, Contrast, Met
 from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import Entry, ExpandedStudy
 from pe_lab.sweeps.variants import by_variant, run_ids
-from pe_lab.training import leaks, reach, shifts
+from pe_lab.training import leaks, shifts
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
-from pe_lab.training.placements import Placement
 from pe_lab.training.setup import Setup
 
 _SEES_POSITIONS = "sees the positions of the test in training"
@@ -170,18 +169,10 @@ def _advantages(setup: Setup, point: MetricPoint) -> set[str]:
     if length is None or length <= max_length or not readers:
         return advantages
     in_training = max(shifts.largest_trained_position(setup, p, max_length) for p in readers)
-    ordinary = _largest_in_test(setup, readers, max_length)
-    largest_in_test = _largest_in_test(setup, readers, length) + point.offset
-    if in_training > ordinary and in_training >= largest_in_test:
+    seen_offset = shifts.seen_offset(setup, length, max_length, in_training)
+    if seen_offset is not None and point.offset <= seen_offset:
         advantages.add(_SEES_POSITIONS)
     return advantages
-
-
-def _largest_in_test(setup: Setup, readers: Sequence[Placement], length: int) -> int | float:
-    """The last index of a test's tokens, or its largest position if several tokens share one."""
-    num_tokens = max(reach.context_lengths(setup, length, train=False).values())
-    largest = [reach.largest_position(setup, p, length, train=False) for p in readers]
-    return min(num_tokens - 1, max(largest))
 
 
 def _equal_runs(variants: Mapping[str, Sequence[Entry]]) -> list[str]:

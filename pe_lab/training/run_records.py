@@ -137,6 +137,11 @@ def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
         in_test = [reach.largest_position(setup, p, length, train=False) for p in readers]
         if in_test:
             max_test_position[str(length)] = max(in_test)
+    seen_offsets = {}
+    for length in setup.run.evaluate.lengths if positions else ():
+        if length > longest:
+            seen = shifts.seen_offset(setup, length, longest, max(positions))
+            seen_offsets[str(length)] = seen
     exposure: Exposure = {
         "steps": steps,
         "max_length": longest,
@@ -144,6 +149,7 @@ def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
         "num_tokens": num_tokens,
         "max_position": max(positions, default=None),
         "max_test_position": max_test_position,
+        "seen_offsets": seen_offsets,
         "reveals_target_length": leaks.reveals_target_length(setup),
         "solved_threshold": setup.task.threshold,
     }

@@ -28,3 +28,27 @@ def largest_trained_position(setup: Setup, placement: Placement, length: int) ->
         return reach.largest_position(setup, placement, length, train=True)
     num_tokens = reach.context_lengths(setup, length, train=True)
     return max(num_tokens[stack] for stack in placement.streams) - 1
+
+
+def seen_offset(
+    setup: Setup, length: int, max_length: int, max_position: int | float
+) -> int | float | None:
+    """Return the largest offset of a test of a length whose positions training showed.
+
+    None if training showed fewer, or none beyond the positions of its own longest examples.
+
+    Args:
+      max_length, max_position: the largest ones of training.
+    """
+    ordinary = _largest_test_position(setup, max_length)
+    offset = max_position - _largest_test_position(setup, length)
+    return offset if max_position > ordinary and offset >= 0 else None
+
+
+def _largest_test_position(setup: Setup, length: int) -> int | float:
+    """The last index of a test's tokens, or its largest position if several tokens share one."""
+    num_tokens = max(reach.context_lengths(setup, length, train=False).values())
+    readers = [placement for placement in setup.placements if placement.reads_positions]
+    largest = [reach.largest_position(setup, p, length, train=False) for p in readers]
+    # A run whose parent read positions may read none itself.
+    return min(num_tokens - 1, max(largest, default=num_tokens))

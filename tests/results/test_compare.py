@@ -81,7 +81,7 @@ def test_what_saw_the_positions_of_the_test_is_not_compared_with_what_did_not(tm
     entries = []
     for name, largest in (("plain", 9), ("seen", 17), ("nearly", 16)):
         scheme = "contiguous" if name == "plain" else "shifted"
-        run = dict(test={8: 0.5}, scheme=scheme, max_position=largest)
+        run = dict(test={6: 0.5, 8: 0.5}, scheme=scheme, max_position=largest)
         entries += [entry("rope", seed, {"positions": name}, **run) for seed in range(2)]
     about_positions = {"a": "seen", "b": "plain", "seen_positions": True}
     contrasts = [["plain", "seen"], ["plain", "nearly"], about_positions]

@@ -12,7 +12,7 @@ def saw(folder, *runs, encodings=None, length=8, offset=0):
     """Whether each run, from the arguments of its record, saw the positions of a test."""
     entries = []
     for name, run in enumerate(runs):
-        labels, record = entry(f"e{name}", test={8: 0.5}, **run)
+        labels, record = entry(f"e{name}", test={length: 0.5}, **run)
         if encodings:
             record["config"]["model"] = {"encodings": [encodings[name]]}
         entries.append((labels, record))
@@ -44,6 +44,17 @@ def test_tokens_that_share_a_position_need_fewer_positions(tmp_path, offset, exp
     tests = dict(num_tokens={"4": 16, "8": 64}, max_test_position={"4": 5, "8": 9})
     runs = [dict(scheme="coupled", max_position=largest, **tests) for largest in (9, 8, 5)]
     assert saw(tmp_path, *runs, offset=offset) == expected
+
+
+def test_a_record_says_which_positions_training_showed(tmp_path):
+    """The tokens of these records would say otherwise. Length 12 was measured later."""
+    tests = dict(num_tokens={"4": 16, "8": 64}, max_test_position={"4": 15, "8": 63})
+    runs = [dict(max_position=95, seen_offsets={"8": offset}, **tests) for offset in (None, 0, 3)]
+    assert saw(tmp_path, *runs) == [False, True, True]
+    assert saw(tmp_path, *runs, offset=3) == [False, False, True]
+    assert saw(tmp_path, *runs, length=12) == [False, False, False]
+    runs = [run | dict(max_position=111) for run in runs]
+    assert saw(tmp_path, *runs, length=12) == [True, True, True]
 
 
 def test_an_encoding_with_a_scheme_of_its_own_is_not_contiguous(tmp_path):

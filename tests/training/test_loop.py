@@ -33,6 +33,7 @@ def test_a_group_leaves_a_complete_record_for_every_member(tmp_path):
         "num_tokens": {"2": 6, "3": 8, "5": 12},
         "max_position": 7,
         "max_test_position": {"2": 5, "3": 7, "5": 11},
+        "seen_offsets": {"5": None},
         "reveals_target_length": False,
         "solved_threshold": 0.99,
     }

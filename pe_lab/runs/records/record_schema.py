@@ -99,6 +99,9 @@ class Exposure(TypedDict):
       max_test_position: the largest position of a test at offset 0, by the same lengths. Older
         records, and records of encodings that read no positions, do not have it.
       corpus_bytes: the size of each split of a text; only of language_model, without older records.
+      seen_offsets: the largest offset of a test whose positions training showed, by the test
+        lengths beyond training; None where training did not show them without an offset either.
+        Older records do not have it.
     """
 
     steps: int
@@ -107,6 +110,7 @@ class Exposure(TypedDict):
     num_tokens: NotRequired[dict[str, int]]
     max_position: int | float | None
     max_test_position: NotRequired[dict[str, int | float]]
+    seen_offsets: NotRequired[dict[str, int | float | None]]
     reveals_target_length: bool
     solved_threshold: float
     corpus_bytes: NotRequired[dict[str, int]]
