@@ -14,6 +14,7 @@ from pe_lab.metrics.base import LengthMetric, MeasuredRun
 
 class BitsPerByte(LengthMetric):
     label = "bits per byte"
+    caption = "Mean negative log-likelihood of the bytes that are scored. Less is better."
     range = (0.0, math.inf)
     lower_is_better = True
     style = "number"

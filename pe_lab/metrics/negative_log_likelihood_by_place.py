@@ -80,20 +80,23 @@ def mean(row: Mapping[str, Any], stride: int | None = None) -> float | None:
     return math.fsum(of_window) / last
 
 
-def bits_by_index(row: Mapping[str, Any], bins: int = 64) -> dict[int, float]:
-    """The bits of a row by index, from 1, as means over bins of equal width.
+def bits_by_index(row: Mapping[str, Any], per_octave: int = 4) -> dict[int, float]:
+    """The bits of a row by index, from 1, as means over bins of equal width on a log axis.
 
     Returns:
       The mean of each bin with values, by the last index of the bin.
     """
-    values = row["value"] or []
-    width = math.ceil(row["length"] / bins)
+    length = row["length"]
+    values = (row["value"] or [])[:length]
+    num_bins = math.floor(math.log2(length) * per_octave)
+    ends = {round(2 ** (index / per_octave)) for index in range(num_bins + 1)}
     means = {}
-    for start in range(0, row["length"], width):
-        end = min(start + width, row["length"])
+    start = 0
+    for end in sorted({*ends, length}):
         known = [value for value in values[start:end] if value is not None]
         if known:
             means[end] = math.fsum(known) / len(known) / math.log(2)
+        start = end
     return means
 
 

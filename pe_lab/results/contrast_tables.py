@@ -17,7 +17,7 @@ def contrasts(study: Study) -> Table:
     # A column of p is left out if the seeds cannot decide any contrast.
     header = {
         "a against b": True,
-        "extrapolates": True,
+        "extrapolates": not study.is_of_text,
         "p": by_counts,
         "a − b": True,
         "pairs": True,
@@ -32,13 +32,14 @@ def contrasts(study: Study) -> Table:
         row = _contrast(comparison, study)
         rows.append(list(itertools.compress(row, is_shown)))
     barnard = ", with p of Barnard's exact test" if by_counts else ""
+    counted = "" if study.is_of_text else f" *extrapolates*: of a and of b{barnard}."
     most_pairs = max((len(comparison.differences) for comparison in comparisons), default=0)
     kind = "exact" if most_pairs <= significance.EXACT_FLIPS else "sampled"
     flips = f"p of the {kind} sign-flip test (two-sided) and the " if by_pairs else "the "
     headline = metrics.BY_NAME[study.headline].label
     amount = notes.listed([len(comparisons)], "contrast")
     caption = (
-        f"The {amount} of the analysis spec. *extrapolates*: of a and of b{barnard}. "
+        f"The {amount} of the analysis spec.{counted} "
         f"*a − b*: mean difference of {headline} {study.spec.extrapolation.point} unless "
         f"the remark says where, over the seeds that both have, with {flips}correlation "
         "of the pairs. *a better*: the probability that a run of a is better than one of b, ties "

@@ -46,7 +46,7 @@ def of(study: Study, metric: MetricSpec) -> Summary:
 
 def center(study: Study) -> str:
     """Return the summary over seeds: iqm if every variant has ten seeds, else median."""
-    fewest = min(_seeds(study), default=0)
+    fewest = min(seeds_of(study), default=0)
     return "iqm" if fewest >= statistics.BOOTSTRAP_FROM else "median"
 
 
@@ -64,6 +64,8 @@ def by_length(study: Study, metric: str, show: str, offset: int = 0) -> Table:
         show != "mean" and not study.has_text and offset == study.spec.extrapolation.point.offset
     )
     counts = ["extrapolates", "solved"] if is_first else ["solved"]
+    if study.is_of_text:  # nothing to solve
+        counts = []
     columns = [of(study, MetricSpec(count)) for count in counts]
     at_lengths = {}
     for length in study.lengths:
@@ -82,7 +84,7 @@ def by_length(study: Study, metric: str, show: str, offset: int = 0) -> Table:
         known = [counts.count for counts in compare.extrapolation_counts(study).values()]
         of_table += notes.extrapolation(study, known)
     if show != "mean":
-        of_table.append(notes.intervals(_seeds(study), show))
+        of_table.append(notes.intervals(seeds_of(study), show))
     caption = _EXACT if is_first else metrics.BY_NAME[metric].caption
     text = f"{_title(metric)} by length, {_SUMMARIES[show]} over seeds{_shift(offset)}"
     header = ["variant", *counts, *_length_names(study)]
@@ -120,7 +122,7 @@ def summary(study: Study) -> Table:
         MetricSpec("exact_match", point, "seeds", "each seed"),
         MetricSpec("exact_match", point, label="median"),
     ]
-    most_seeds = max(_seeds(study), default=0)
+    most_seeds = max(seeds_of(study), default=0)
     if most_seeds >= statistics.BOOTSTRAP_FROM:
         measures.append(MetricSpec("exact_match", point, "iqm", "interquartile mean"))
     measures.append(MetricSpec("exact_match", point, "mean", "mean ± sd"))
@@ -138,7 +140,7 @@ def summary(study: Study) -> Table:
     of_table = ["≥: also at the longest length measured; <: not at the shortest."]
     names = {metric.show for metric in measures}
     of_table += [
-        notes.intervals(_seeds(study), show) for show in ("median", "iqm") if show in names
+        notes.intervals(seeds_of(study), show) for show in ("median", "iqm") if show in names
     ]
     header = ["variant", *(declared_tables.column(metric, study) for metric in measures)]
     return notes.table(f"Exact match {point}", caption, header, rows, of_table)
@@ -191,8 +193,10 @@ def tuning(study: Study) -> Table:
 def budgets(study: Study) -> Table:
     """Size, steps and FLOPs of a run. Seconds depend on the load of the machine."""
     names = ["parameters", "steps"]
-    # A study without curves has no first steps.
+    # A study without curves has no first steps, and a text has nothing to solve.
     first_steps = [metric for metric in _FIRST_STEPS if len(study.rows_of(metric))]
+    if study.is_of_text:
+        first_steps = []
     names += [*first_steps, "flops"]
     columns = [of(study, MetricSpec(metric)) for metric in names]
     rows = []
@@ -271,7 +275,7 @@ def _chance_levels(study: Study, metric: str, num_counts: int) -> list[list[Cell
     return rows
 
 
-def _seeds(study: Study) -> Sequence[int]:
+def seeds_of(study: Study) -> Sequence[int]:
     """Return the numbers of finished runs of the variants that have any."""
     finished = study.variants["finished"]
     return list(finished[finished > 0])

@@ -24,6 +24,7 @@ from pe_lab.results import (
     statistics,
     summary,
     table_summaries,
+    text_tables,
 )
 from pe_lab.results.formats import Table
 from pe_lab.results.latex import as_latex
@@ -57,7 +58,9 @@ def of(study: Study) -> list[Table]:
     show = standard_tables.center(chosen)
     offsets = study.offsets
     tables = [standard_tables.by_length(chosen, metric, show, offset) for offset in offsets]
-    if not study.has_text:
+    if study.is_of_text:
+        tables.append(text_tables.summary(chosen))
+    elif not study.has_text:
         tables.append(standard_tables.summary(chosen))
     if study.spec.tuned:
         tables += setting_tables.tables(study)
@@ -71,7 +74,9 @@ def of(study: Study) -> list[Table]:
     for spec in table_summaries.specs(with_grids):
         tables += declared_tables.tables(with_grids, spec)
     tables.append(standard_tables.budgets(chosen))
-    others = (BITS_SLIDING, "exact_match") if study.has_text else (CHANCE_CORRECTED,)
+    others: tuple[str, ...] = (CHANCE_CORRECTED,)
+    if study.has_text:
+        others = () if study.is_of_text else (BITS_SLIDING, "exact_match")
     for offset in offsets:
         for name in (metric, *others):
             tables.append(standard_tables.by_length(chosen, name, "mean", offset))
@@ -87,7 +92,7 @@ def markdown(study: Study, tables: Sequence[Table] | None = None) -> str:
     parts = [
         f"# {study.name}: {metrics.BY_NAME[study.headline].label} by length",
         study.spec.question,
-        formats.notes(tables, [_size(study)]),
+        formats.notes(tables, _sizes(study)),
         *formats.sections(tables),
     ]
     page = "\n\n".join(part for part in parts if part) + "\n"
@@ -110,7 +115,9 @@ def as_csv(study: Study) -> str:
     Numbers are not rounded. Settings that were not chosen have rows too.
     """
     names = ["exact_match", "token_accuracy", CHANCE_CORRECTED]
-    if study.has_text:
+    if study.is_of_text:
+        names = [study.headline]
+    elif study.has_text:
         names = [BITS, BITS_SLIDING, *names]
     numbers = summary.by_point(study, names)
     points = numbers.index.to_frame(index=False)
@@ -156,8 +163,8 @@ def _statistics(values: Array) -> pd.DataFrame:
     return pd.concat(parts).sort_index() if parts else pd.DataFrame()
 
 
-def _size(study: Study) -> str:
-    """Return the numbers of variants and runs in words."""
+def _sizes(study: Study) -> list[str]:
+    """Return the numbers of variants and runs, and those of a text, in words."""
     settings = study.without_grids()
     counts = settings.variants["runs"].tolist()
     num_variants = len(selection.choose(settings).variants)
@@ -176,7 +183,7 @@ def _size(study: Study) -> str:
     changed = int(runs["has_changed_rows"].sum())
     if changed:
         sentence += f" {_runs(changed)} rows that changed code measured."
-    return sentence
+    return [sentence, text_tables.sentence(study)] if study.is_of_text else [sentence]
 
 
 def _counts(study: Study) -> str:

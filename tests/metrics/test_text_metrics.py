@@ -70,5 +70,7 @@ def test_losses_by_index_are_means_over_bins():
     row = record_rows.row(
         "test", 5, 0, by_place.METRIC, [math.log(2) * n for n in range(5)], 9, None
     )
-    assert by_place.bits_by_index(row, bins=2) == pytest.approx({3: 1.0, 5: 3.5})
+    assert by_place.bits_by_index(row, per_octave=1) == pytest.approx(
+        {1: 0.0, 2: 1.0, 4: 2.5, 5: 4.0}
+    )
     assert by_place.bits_by_index({**row, "value": None}) == {}

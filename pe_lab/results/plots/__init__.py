@@ -1,8 +1,10 @@
 """Plots of a study, in a size for print. Only those that its records have numbers for.
 
-exact_match          exact match against length (bits_per_token for a text)
+exact_match          exact match against length (bits_per_byte for a text)
 position_offset      exact match at the training length against the offset of all positions
 training             exact match against the training step (the loss for a text)
+validation_loss      of a text, against the training step
+loss_by_index        of a text, against the index in its longest window
 learning_rate        exact match against the learning rate
 extrapolation        how many runs are solved and extrapolate, with Wilson's intervals
 by_num_ones, …       exact match against the value of each attribute of the examples
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 NAMES = (
     "exact_match",
     "bits_per_token",
+    "bits_per_byte",
+    "validation_loss",
+    "loss_by_index",
     "position_offset",
     "training",
     "learning_rate",
@@ -89,6 +94,8 @@ def _figures(data: Plotted, *, relative: bool) -> "Iterator[tuple[str, Figure | 
 def further_figures(data: Plotted) -> "Iterator[tuple[str, Figure | None]]":
     """Yield the plots after those by length and offset, which are the chart of the report."""
     yield "training", pictures.training(data)
+    yield "validation_loss", pictures.validation_loss(data)
+    yield "loss_by_index", pictures.loss_by_index(data)
     yield "learning_rate", setting_pictures.learning_rate(data)
     yield "extrapolation", run_pictures.counts(data)
     for name in data.study.measured_attributes["attribute"].unique():

@@ -175,9 +175,11 @@ def shares(axes: "Axes", lowest: float = 0.0, highest: float = 1.0) -> None:
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
 
 
-def length_ticks(axes: "Axes", lengths: Sequence[int | float], unit: str = "") -> None:
-    """Set ticks at lengths, on a log scale for multiples and for a wide range."""
-    if unit or max(lengths) > 20 * min(lengths):
+def length_ticks(
+    axes: "Axes", lengths: Sequence[int | float], unit: str = "", *, is_log: bool = False
+) -> None:
+    """Set ticks at lengths, on a log scale if it is asked for and for a wide range."""
+    if is_log or max(lengths) > 20 * min(lengths):
         axes.set_xscale("log", base=2)
     ticks_at(axes, lengths, unit)
 

@@ -1,6 +1,7 @@
 """Pictures of the variants of a study: one axes for each task, one color for each variant."""
 
 import itertools
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -37,6 +38,7 @@ def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
         tests["x"] /= tests["max_length"]
     figure, panels = _figure(data, tests, dots=True)
     marks = {_TRAINING_END: ":"}
+    is_log = relative or data.study.is_of_text
     for axes, names in panels:
         numbers = tests.loc[tests["variant"].isin(names), "x"].unique().tolist()
         trained = sorted(data.study.variants.loc[names, "max_length"].unique())
@@ -48,7 +50,7 @@ def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
         if len(levels):  # a text has none
             axes.plot(places, levels["value"], **drawing.GUIDE, linestyle="--", zorder=1.2)
             marks[_CHANCE] = "--"
-        drawing.length_ticks(axes, numbers, "×" if relative else "")
+        drawing.length_ticks(axes, numbers, "×" if relative else "", is_log=is_log)
         units = data.study.variants.loc[names, "length_name"].unique()
         words = "length / training length" if relative else f"length ({' or '.join(units)})"
         axes.set_xlabel(words)
@@ -108,6 +110,43 @@ def training(data: Plotted) -> "Figure | None":
     if is_loss:
         title, label = "Training loss", "training loss (nats per token)"
     _finish(figure, data, panels, title, label)
+    return figure
+
+
+def validation_loss(data: Plotted) -> "Figure | None":
+    """The validation loss of a text during training, at the longest trained length."""
+    curves = data.study.finished.merge(data.study.measured_curves, on="run")
+    is_loss = (curves["split"] == "validation") & (curves["metric"] == "loss")
+    curves = curves[is_loss & (curves["length"] == curves["max_length"])]
+    if not data.study.is_of_text or curves.empty:
+        return None
+    bits = curves["value"] / math.log(2)
+    figure, panels = _figure(data, curves.assign(x=curves["step"], value=bits))
+    for axes, _ in panels:
+        axes.set_xlabel("training step")
+        axes.set_yscale("log")
+    _finish(figure, data, panels, "Validation loss", "validation loss (bits per byte)")
+    return figure
+
+
+def loss_by_index(data: Plotted) -> "Figure | None":
+    """The loss of a text against the index in the longest window, without a position offset."""
+    study = data.study
+    if not study.is_of_text:
+        return None
+    rows = study.measured_by_index
+    rows = rows[(rows["length"] == max(study.lengths)) & (rows["offset"] == study.offsets[0])]
+    values = study.cases.merge(rows, on=["run", "evaluation"])
+    if values.empty:
+        return None
+    figure, panels = _figure(data, values.assign(x=values["index"]))
+    for axes, names in panels:
+        for length in study.variants.loc[names, "max_length"].unique():
+            axes.axvline(length, **drawing.GUIDE, linestyle=":", zorder=1)
+        axes.set_xscale("log", base=2)
+        axes.set_xlabel(f"index in a window of {max(study.lengths):,} bytes")
+    marks = {_TRAINING_END: ":"}
+    _finish(figure, data, panels, "Loss by index", "bits per byte", marks=marks)
     return figure
 
 

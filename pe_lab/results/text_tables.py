@@ -1,0 +1,59 @@
+"""What the tables of a study of text add: its summary, and the text itself in words."""
+
+from pe_lab.metrics import longest_window
+from pe_lab.results import notes, standard_tables
+from pe_lab.results.formats import Table
+from pe_lab.results.study import Study
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
+
+_SPLITS = ("train", "validation", "test")  # in this order, and not as JSON sorts them
+
+
+def summary(study: Study) -> Table:
+    """Bits per byte at the training length and beyond, and the two measures of context."""
+    point = study.spec.extrapolation.point
+    measures = {
+        "at training length": MetricSpec("bits_per_byte", MetricPoint(at=1)),
+        str(point): MetricSpec("bits_per_byte", point),
+        "gain from context": MetricSpec("context_gain"),
+        "longest window": MetricSpec("longest_window"),
+    }
+    columns = [standard_tables.of(study, metric) for metric in measures.values()]
+    rows = []
+    for name in study.by_name:
+        label = standard_tables.name(study, name)
+        rows.append([label, *(column.of(name) for column in columns)])
+    caption = (
+        f"Medians over seeds, in bits per byte. *gain from context*: the loss at the training "
+        f"length minus that {point}. *longest window*: the longest measured length up to which no "
+        f"length has a loss above that of the training length by more than "
+        f"{longest_window.TOLERANCE:g}. Both need windows of all lengths that end with the same "
+        f"bytes (longest and align='end' of language_model)."
+    )
+    before = [
+        "≥: also at the longest length measured.",
+        notes.intervals(standard_tables.seeds_of(study)),
+    ]
+    return notes.table("Gain from context", caption, ["variant", *measures], rows, before)
+
+
+def sentence(study: Study) -> str:
+    """Return the name and the size of each text, and the number of bytes that are scored."""
+    sentences = []
+    for provenance, sizes, config in zip(
+        study.finished["provenance"],
+        study.finished["corpus_bytes"],
+        study.finished["config"],
+        strict=True,
+    ):
+        parts = [f"{sizes[split]:,} bytes in {split}" for split in _SPLITS]
+        num_windows = config["evaluate"]["num_examples"]
+        scored = "all bytes of its windows, which are at other places for each length"
+        if config["task"].get("align") == "end":
+            num_bytes = num_windows * (min(config["evaluate"]["lengths"]) // 2)
+            scored = f"the same {num_bytes:,} bytes at every length"
+        sentences.append(
+            f"Text: {provenance['corpus']}, {', '.join(parts)}. The test scores {scored} "
+            f"({num_windows:,} windows)."
+        )
+    return " ".join(dict.fromkeys(sentences))

@@ -1,0 +1,108 @@
+"""A study of text has numbers, tables and plots of a text; one of older records keeps its own."""
+
+import math
+
+import pytest
+
+from pe_lab.metrics import negative_log_likelihood_by_place as by_place
+from pe_lab.results import frame, plots, tables
+from tests.results.fake_study import point, record, write_study
+from tests.results.studies import cells
+
+BITS = {"rope": {8: 2.0, 16: 2.5, 32: 3.0}, "alibi": {8: 2.1, 16: 2.0, 32: 1.9}}
+
+
+def text_record(run_id, seed, bits, *, has_sizes=True):
+    """A record of a text; its losses are equal at all indices of a window."""
+    made = record(run_id, seed, test=dict.fromkeys(bits, 0.0), max_length=8)
+    for length, value in bits.items():
+        losses = [value * math.log(2)] * length
+        for metric, of_row in ((by_place.METRIC, losses), ("negative_log_likelihood", losses[0])):
+            row = {**made["rows"][0], "metric": metric, "length": length, "value": of_row}
+            made["rows"].append(row)
+    made["config"]["task"] = {"name": "language_model", "align": "end", "longest": 32}
+    made["config"]["evaluate"] |= {"lengths": list(bits), "num_examples": 100}
+    made["provenance"] = {"corpus": "corpus/0123456789abcdef"}
+    if has_sizes:
+        made["exposure"]["corpus_bytes"] = {"train": 8000, "validation": 1000, "test": 999}
+    for step in (0, 10):
+        of_step = {"step": step, "loss": 1.0, "scale_ratio": [], "exact_match": {"8": 0.0}}
+        made["curve"].append({**of_step, "validation_loss": {"8": 2.0 - step / 10}})
+    return made
+
+
+def folder_of(folder, analysis=None, **arguments):
+    entries = []
+    for name, bits in BITS.items():
+        for seed in range(2):
+            made = text_record(f"{name}{seed}", seed, bits, **arguments)
+            entries.append((point(name, seed), made))
+    return write_study(folder, *entries, analysis=analysis)
+
+
+@pytest.fixture
+def study(tmp_path):
+    contrasts = {"contrasts": [["alibi", "rope"]]}
+    return frame.read(folder_of(tmp_path, {"extrapolation": {"at": 4}, **contrasts}))
+
+
+def test_the_page_of_a_text_has_bits_and_context_and_no_exact_match(study):
+    page = tables.markdown(study)
+    assert page.startswith("# fake: bits per byte by length\n")
+    assert (
+        "Text: corpus/0123456789abcdef, 8,000 bytes in train, 1,000 bytes in validation, 999 "
+        "bytes in test. The test scores the same 400 bytes at every length (100 windows)."
+    ) in page
+    for absent in ("xact match", "solve", "extrapolates", "per token"):
+        assert absent not in page
+        assert absent not in tables.latex(study)
+    by_length, summary = tables.of(study)[:2]
+    assert cells(by_length) == [
+        ["variant", "8", "→16", "→32"],
+        ["rope", "2.00", "2.50", "3.00"],
+        ["alibi", "2.10", "2.00", "1.90"],
+    ]
+    columns = ["at training length", "at 4× the training length"]
+    assert cells(summary) == [
+        ["variant", *columns, "gain from context", "longest window"],
+        ["rope", "2.00", "3.00", "−1.00", "8"],
+        ["alibi", "2.10", "1.90", "0.20", "≥ 32"],
+    ]
+
+
+def test_numbers_of_a_text_are_in_the_frames_and_in_the_csv(study):
+    numbers = study.numbers
+    gains = numbers[numbers["metric"] == "context_gain"].groupby("variant", observed=True)["value"]
+    assert gains.mean().to_dict() == pytest.approx({"rope": -1.0, "alibi": 0.2})
+    index = study.measured_by_index
+    assert index[index["length"] == 32]["index"].unique().tolist() == [
+        *range(1, 9),
+        10,
+        11,
+        13,
+        16,
+        19,
+        23,
+        27,
+        32,
+    ]
+    assert set(index[(index["length"] == 32)]["value"].round(6)) == {3.0, 1.9}
+    losses = study.curves.query("split == 'validation' and metric == 'loss'")
+    assert losses["value"].tolist() == [2.0, 1.0] * 4
+    lines = tables.as_csv(study).splitlines()
+    assert len(lines) == 7
+    assert all("bits_per_byte" in line for line in lines[1:])
+
+
+@pytest.mark.slow
+def test_the_plots_of_a_text_are_bits_loss_by_index_and_curves(tmp_path):
+    study = frame.read(folder_of(tmp_path / "study"))
+    names = {file.stem for file in plots.write(study, tmp_path)}
+    assert names == {"bits_per_byte", "loss_by_index", "training", "validation_loss"}
+
+
+def test_older_records_of_a_text_keep_their_tables(tmp_path):
+    study = frame.read(folder_of(tmp_path, has_sizes=False))
+    assert not study.is_of_text
+    assert tables.markdown(study).startswith("# fake: bits per token by length\n")
+    assert study.rows_of("bits_per_byte").empty
