@@ -126,9 +126,6 @@ def test_the_gradient_of_a_shared_bias_is_that_of_a_sum(shape):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), ours[1](g), plain[1](g))
 
 
-EVERY_KEY = jnp.ones((1, 4), bool)
-
-
 def view(slots=range(4), valid=None, segments=None, positions=None):
     """One row for each list of slots."""
     slots = jnp.asarray(slots).reshape(-1, np.shape(slots)[-1])
@@ -192,12 +189,6 @@ def layer(**changes):
     )
 
 
-def through(layer, x, valid=EVERY_KEY):
-    every_token = view(valid=valid)
-    terms = attention_terms([], visible(every_token, every_token, causal=False))
-    return layer(x, valid, layer.keys(x, valid, terms), terms)
-
-
 @pytest.mark.slow
 def test_no_heads_equal_no_encoding_and_all_heads_equal_the_encoding():
     """With some heads, each head equals one of the two cases.
@@ -231,23 +222,6 @@ def test_no_heads_equal_no_encoding_and_all_heads_equal_the_encoding():
         np.testing.assert_allclose(
             some[:, :, [0, 2]], nothing[:, :, [0, 2]], atol=1e-6 if name == "pope" else 0
         )
-
-
-@pytest.mark.slow
-def test_nan_in_padding_stays_there():
-    x = jax.random.normal(jax.random.key(0), (1, 4, 8)).at[:, 3].set(jnp.nan)
-    assert np.isfinite(through(layer(), x, jnp.asarray([[True, True, True, False]]))).all()
-
-
-@pytest.mark.slow
-def test_normed_queries_and_keys_forget_their_size():
-    x = jax.random.normal(jax.random.key(0), (1, 4, 8))
-    for normed in (True, False):
-        attention = layer(qk_norm=normed)
-        before = through(attention, x)
-        for name in ("query", "key"):
-            getattr(attention, name).kernel[...] *= 7
-        assert (np.abs(through(attention, x) - before).max() < 1e-5) == normed
 
 
 def test_ssmax_starts_from_the_papers_factor_for_each_head():

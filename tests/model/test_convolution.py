@@ -9,7 +9,7 @@ import pytest
 from flax import nnx
 
 from pe_lab.encodings.ops import causal_convolution
-from pe_lab.model.convolution import Convolutions, Neighbors
+from pe_lab.model.convolution import Convolutions
 from pe_lab.runs.errors import UserError
 from tests import models, tiny
 from tests.encodings import laws
@@ -109,31 +109,6 @@ def block_and_parameters(**changes):
     return convolutions, models.params(convolutions)
 
 
-def test_a_site_adds_its_convolution_to_the_input():
-    convolutions, p = block_and_parameters(convolution_sites=("A", "B"))
-    x = jax.random.normal(jax.random.key(0), (2, 6, 16))
-    preceding = np.asarray([[0, 1, 2, 3, 4, 5], [0, 1, 2, 0, 1, 2]])
-    neighbors = Neighbors(convolutions, jnp.asarray(preceding))
-    expected = np.asarray(x, float) + convolved(p["kernels"]["A"], np.asarray(x, float), preceding)
-    np.testing.assert_allclose(neighbors.convolve("A", x), expected, atol=1e-6)
-    np.testing.assert_array_equal(neighbors.convolve("C", x), x)  # no site
-    assert p["kernels"]["B_value"].shape == (4, 2, 8)
-
-
-def test_the_shift_is_that_of_the_authors():
-    """The equation of ShiftLinear in GRAPE and the Forgetting Transformer, which roll and zero."""
-    convolutions, p = block_and_parameters(token_shift="both")
-    x = np.random.default_rng(0).normal(size=(2, 6, 16))
-    k = np.random.default_rng(1).normal(size=(2, 6, 2, 8))
-    alpha = 1 / (1 + np.exp(-x @ np.asarray(p["shifts"]["key"]["kernel"], float)))[..., None]
-    before = np.roll(k, 1, axis=1)
-    before[:, 0] = 0
-    neighbors = Neighbors(convolutions, jnp.arange(6)[None])
-    found = neighbors.shift("key", jnp.asarray(k, jnp.float32), jnp.asarray(x, jnp.float32))
-    np.testing.assert_allclose(found, alpha * before + (1 - alpha) * k, atol=1e-6)
-    assert set(p["shifts"]) == {"key", "value"}
-
-
 def test_kernels_start_as_in_pytorch():
     """Uniform within 1 / sqrt(4): a standard deviation of 0.2887, as demo_newmodel.py states."""
     _, p = block_and_parameters(convolution_sites=("D",), feedforward_width=4096)
@@ -141,46 +116,6 @@ def test_kernels_start_as_in_pytorch():
     assert kernel.shape == (4, 4096)
     assert np.abs(kernel).max() <= 0.5
     assert kernel.std() == pytest.approx(0.2887, abs=0.005)
-
-
-@functools.cache
-def with_and_without():
-    """The logits of a model with kernels of 0, and of the model without; and all parameters."""
-    fields = dict(activation="geglu")
-    bare = models.build("rope", **fields)
-    whole = models.build("rope", convolution_sites=SITES, **fields)
-    p = models.params(whole)
-    return bare, whole, p
-
-
-def test_kernels_of_zero_change_no_bit():
-    bare, whole, p = with_and_without()
-    for _, block in p["decoder"]["blocks"].items():
-        block["convolutions"] = jax.tree.map(jnp.zeros_like, block["convolutions"])
-    stream = models.stream(models.random_tokens(2, 7), mask=models.prefix([7, 5], 7))
-    zeroed = nnx.merge(nnx.graphdef(whole), p)
-    np.testing.assert_array_equal(models.run(bare, stream), models.run(zeroed, stream))
-
-
-def test_the_other_parameters_are_those_of_the_model_without():
-    bare, whole, _ = with_and_without()
-    without = models.params(bare)
-    rest = models.params(whole)
-    for _, block in rest["decoder"]["blocks"].items():
-        del block["convolutions"]
-    jax.tree.map(np.testing.assert_array_equal, without, rest)
-
-
-def test_without_them_there_are_no_parameters_and_nothing_to_keep():
-    model = models.build("rope")
-    assert all(block.convolutions is None for block in model.decoder.blocks)
-    assert "convolutions" not in models.params(model)["decoder"]["blocks"][0]
-
-
-def test_a_run_without_them_keeps_its_id():
-    identity = tiny.run("rope").identity()
-    assert not [name for name in identity["model"] if "convolution" in name or "shift" in name]
-    assert tiny.run("rope", model__convolution_sites=("A",)).run_id != tiny.run("rope").run_id
 
 
 @pytest.mark.parametrize(

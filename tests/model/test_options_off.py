@@ -78,3 +78,21 @@ def test_an_option_that_is_on_changes_the_costs(option):
     """So that equal costs above say that it is off."""
     costs, _ = compiled(model_forward, **OPTIONS[option])
     assert costs != without_options()[0]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_an_option_that_is_on_leaves_the_draws_of_the_other_parameters(option):
+    plain, other = (
+        dict(jax.tree_util.tree_leaves_with_path(models.params(models.build(**fields))))
+        for fields in ({}, OPTIONS[option])
+    )
+    assert plain.keys() < other.keys()
+    for path, value in plain.items():
+        np.testing.assert_array_equal(value, other[path])
+
+
+def test_learned_sinks_start_at_zero():
+    """So each softmax starts with 1 more in its denominator."""
+    model = models.build(learned_sinks=True)
+    for block in model.decoder.blocks:
+        np.testing.assert_array_equal(block.attention.sinks[...], [0, 0])

@@ -157,12 +157,8 @@ def test_the_last_layers_positions_are_the_last_rows():
     )
 
 
-def test_two_replacements_of_the_mixing_on_one_layer_are_refused():
+def test_two_layers_may_each_replace_the_mixing():
     shaw = dict(name="shaw", values=True)
-    with pytest.raises(
-        UserError, match="Shaw and Shaw cannot act on one layer: each has its own combine"
-    ):
-        build(shaw, shaw)
     stack = build(dict(shaw, layers=(0,)), dict(shaw, layers=(1,))).decoder
     assert models.indices(stack.layer_sites) == ((0,), (1,))
 
