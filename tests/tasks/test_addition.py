@@ -3,7 +3,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs.plugins import plugins
 from pe_lab.tasks._arithmetic import carried, num_digits
 from pe_lab.tasks.addition import Addition
 from tests.tasks import _oracles
@@ -202,10 +201,6 @@ def test_other_digits_are_those_of_every_operand_but_the_first():
     assert [task.prompt_bound(n) for n in (2, 4, 5)] == [14, 14, 17]
 
 
-def test_the_default_of_other_digits_is_no_part_of_a_run():
-    assert "other_digits" not in dict(plugins.resolve("tasks", dict(name="addition")).arguments)
-    later = plugins.resolve("tasks", dict(name="addition", other_digits=3))
-    assert dict(later.arguments)["other_digits"] == 3
 
 
 @pytest.mark.parametrize(

@@ -50,34 +50,6 @@ def forgetting(length):
     return many(length, variant="forgetting")
 
 
-def test_worked_examples():
-    plain = AssociativeRecall(num_symbols=12)
-    assert oracle(plain, np.array([2, 9, 4, 7]), np.array([4, -1, 0, 0, 2, -1])).tolist() == [
-        4,
-        7,
-        0,
-        0,
-        2,
-        9,
-    ]
-    again = AssociativeRecall(num_symbols=12, variant="forgetting")
-    assert oracle(again, np.array([2, 9, 4, 7, 2, 11]), np.array([4, -1, 2, -1])).tolist() == [
-        4,
-        7,
-        2,
-        11,
-    ]
-    grid = AssociativeRecall(num_symbols=12, variant="compositional")
-    assert oracle(grid, np.array([1, 6, 11, 1, 4, 8]), np.array([1, 4, -1, 1, 6, -1])).tolist() == [
-        1,
-        4,
-        8,
-        1,
-        6,
-        11,
-    ]
-
-
 def test_selections_without_replacement_are_all_equally_likely():
     """2400 draws of 12 ordered pairs: 200 each, standard deviation 14. All 4 are a permutation."""
     all_ = np.asarray(
@@ -157,17 +129,6 @@ def test_half_of_the_keys_are_written_again_with_another_value():
     last = e.alignment[e.asked_mask].reshape(1200, 4)
     assert ((last >= 8).sum(axis=1) == 2).all()
     assert [set(forgetting(n).prompt_mask.sum(axis=1).tolist()) for n in (1, 5)] == [{2}, {14}]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("variant", ["forgetting", "compositional"])
-def test_one_key_is_one_example_in_wider_bounds(variant):
-    narrow, wide = (
-        many(3, bound=bound, variant=variant, num_symbols=14 if variant == "forgetting" else 30)
-        for bound in (5, 7)
-    )
-    for a, b in zip(jax.tree.leaves(narrow), jax.tree.leaves(wide), strict=True):
-        np.testing.assert_array_equal(a, b[:, : a.shape[1]])
 
 
 @pytest.mark.slow

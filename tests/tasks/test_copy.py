@@ -3,7 +3,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.runs.plugins import plugins
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.copy import Copy
 
@@ -49,6 +48,3 @@ def test_the_floor_of_two_symbols_of_length_one_is_a_half():
     assert abs(chance_level["exact_match"] - 0.5) < 0.06
 
 
-def test_it_is_found_by_name_with_its_arguments():
-    plugin = plugins.resolve("tasks", {"name": "copy", "num_symbols": 5})
-    assert plugins.build("tasks", plugin) == Copy(num_symbols=5, distinct=True)

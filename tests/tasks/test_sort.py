@@ -18,18 +18,6 @@ def oracle(task, prompt):
     return np.array(symbols(task.vocabulary, " ".join(",".join(numbers))))
 
 
-def test_worked_examples():
-    assert oracle(Sort(), np.array([7, 149, 5])).tolist() == [5, 7, 149]
-    assert oracle(Sort(numbers=(0, 99)), np.array([9, COMMA, 1, 0, COMMA, 0])).tolist() == [
-        0,
-        COMMA,
-        9,
-        COMMA,
-        1,
-        0,
-    ]
-
-
 @pytest.mark.slow
 def test_each_distinct_symbol_is_aligned_to_its_one_place_and_repeated_ones_to_none():
     e = Sort(num_symbols=9).sample(jax.random.key(0), jnp.asarray(4), 6)
@@ -95,13 +83,6 @@ def test_numbers_of_several_widths_stand_one_behind_the_other():
         e.structure["symbols"][1].tolist()
         == [True, False, True, False, True, True, True] + [False] * 8
     )
-
-
-def test_one_key_is_one_example_in_wider_shapes_too():
-    sample = jax.jit(Sort(num_symbols=9).sample, static_argnums=2)
-    short, long = (sample(jax.random.key(2), 4, bound) for bound in (4, 7))
-    for narrow, wide in zip(jax.tree.leaves(short), jax.tree.leaves(long), strict=True):
-        assert narrow.tolist() == wide[: len(narrow)].tolist()
 
 
 def test_bounds_are_of_the_widest_numbers():

@@ -1,5 +1,3 @@
-import gc
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -109,46 +107,6 @@ def test_a_save_that_was_killed_in_the_middle_is_not_seen(tmp_path):
     assert len(list(checkpoint.points(tmp_path, STATE))) == 1
     checkpoint.remove_unfinished(tmp_path)
     assert sorted(p.name for p in tmp_path.rglob("[35c]*") if p.is_dir()) == ["3", "3", "curve"]
-
-
-def data_files(folder):
-    return sorted(p for p in folder.rglob("*") if p.is_file() and "d" in p.parts[-2:-1])
-
-
-@pytest.mark.full
-@pytest.mark.filterwarnings(
-    "ignore:coroutine .* was never awaited:RuntimeWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-)
-def test_a_flipped_byte_is_refused_wherever_it_is(tmp_path):
-    """Every file of the checkpoint, a byte in its middle: restored right or refused, never restored
-    wrong.
-    """
-    checkpoint.save(tmp_path, 3, STATE, NOTES)
-    sentences: list[str] = []
-    for file in sorted(p for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size):
-        sound = file.read_bytes()
-        file.write_bytes(
-            sound[: len(sound) // 2]
-            + bytes([sound[len(sound) // 2] ^ 1])
-            + sound[len(sound) // 2 + 1 :]
-        )
-        try:
-            state, notes = checkpoint.restore(tmp_path, STATE)
-        except UserError as e:
-            sentences.append(str(e))
-        else:
-            np.testing.assert_array_equal(
-                state["params"]["encodings"][0]["table"], STATE["params"]["encodings"][0]["table"]
-            )
-            assert notes == NOTES
-        file.write_bytes(sound)
-    gc.collect()  # what orbax left unawaited is collected here, where its warning is expected
-    assert len(sentences) >= len(data_files(tmp_path)) >= 1
-    assert all(
-        "is damaged (" in s and s.endswith("Remove it, and the run group trains again.")
-        for s in sentences
-    )
 
 
 def test_a_wrong_number_is_seen_by_the_digest(tmp_path, monkeypatch):
