@@ -34,3 +34,11 @@ def measured(folder):
 def files(folder):
     """Return the content of each record file by name."""
     return {path.name: path.read_bytes() for path in (folder / "records").iterdir()}
+
+
+def places_of(record):
+    """The evaluation points of the rows: split, length, offset and label of the override."""
+    return {
+        (r["split"], r["length"], r["offset"], r["override"] and r["override"]["label"])
+        for r in record["rows"]
+    }

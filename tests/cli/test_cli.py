@@ -1,6 +1,7 @@
 """`pe-lab`: commands by file name, help and mistakes without JAX, one sentence for a mistake."""
 
 import dataclasses
+import json
 import os
 import re
 import shutil
@@ -29,60 +30,81 @@ def call(*arguments, cwd=ROOT, program=WITHOUT_JAX):
     )
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["--help"], ["--version"], *([name, "--help"] for name in cli.names())]
-)
-def test_help_and_version_need_no_jax(arguments):
-    done = call(*arguments)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "pe_lab" in done.stdout or "pe-lab" in done.stdout
+# Commands one after the other in a process that cannot import JAX.
+SEVERAL = """
+import contextlib, io, json, sys
+sys.modules["jax"] = None
+from pe_lab import cli
+for arguments in json.loads(sys.argv[1]):
+    sys.argv, out, err = ["pe-lab", *arguments], io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            cli.main()
+        except SystemExit as exited:
+            status = exited.code
+    print(json.dumps([status, out.getvalue(), err.getvalue()]))
+"""
+
+
+def call_several(*commands):
+    """The exit status, output and error of each command."""
+    done = call(json.dumps(commands), program=SEVERAL)
+    assert done.stderr == ""
+    return map(json.loads, done.stdout.splitlines())
+
+
+def test_help_and_version_need_no_jax():
+    commands = [[], ["--help"], ["--version"], *([name, "--help"] for name in cli.names())]
+    for status, out, err in call_several(*commands):
+        assert (status, err) == (0, "")
+        assert "pe_lab" in out or "pe-lab" in out
 
 
 def test_the_version_says_that_jax_cannot_be_imported():
     assert "\nJAX finds no device: ModuleNotFoundError: " in call("--version").stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["lst"], "pe-lab has no 'lst'. Did you mean 'list'?"),
-        (["list", "encodngs"], "pe-lab list: KIND has no 'encodngs'. Did you mean 'encodings'?"),
-        (
-            ["list"],
-            "pe-lab list needs KIND: encodings, positions, tasks, metrics, configs, studies. ",
-        ),
-        (["list", "tasks", "more"], "pe-lab list takes no further argument, got 'more'."),
-        (["show", "rope", "--knd=tasks"], "pe-lab show has no '--knd'. Did you mean '--kind'?"),
-        (["show", "ropee"], "pe_lab has no 'ropee'. Did you mean 'rope'?"),
-        (["show", "xyzzy"], "pe_lab has no 'xyzzy'. `pe-lab list KIND` lists its names.\n"),
-        (["show", "rope", "--kind=tasks"], "The list of tasks has no 'rope'."),
-        (["show", "a.b:C"], "Which kind of class? Give --kind=encodings, positions or tasks."),
-        (
-            ["sweep", "quikstart"],
-            "The list of configs has no 'quikstart'. Did you mean 'quickstart'?",
-        ),
-        (
-            ["sweep", "quickstart", "--config.train.stepz=1"],
-            "config.train has no 'stepz'. Did you mean 'steps'?",
-        ),
-        (
-            ["sweep", "quickstart", "--seeds=none"],
-            "pe-lab sweep: --seeds must be a whole number of at least 1, got 'none'.",
-        ),
-        (["train", "quickstart", "--encodings=rope("], "'rope(' does not read like "),
-        (["tables", "quikstart"], "The list of studies in results and results/published has no "),
-        (["evaluate", "quickstart"], "Which lengths? Give them in the task's unit: "),
-        (["suite", "--quick", "--smoke"], "Give --quick or --smoke, not both."),
-        (["suite", "a:B", "c:D", "--bundle=x.zip"], "--bundle is for one row, without --quick, "),
-        (["inspect", "rope", "--lengths=8"], "--lengths needs --run."),
-        (["reference", "--out=a.json"], "--out is the name of an .npz file in an existing folder"),
-    ],
-)
-def test_a_mistake_is_one_sentence_and_needs_no_jax(arguments, message):
-    done = call(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"error: {message}")
-    assert done.stderr.count("\n") == 1
+MISTAKES = [
+    (["lst"], "pe-lab has no 'lst'. Did you mean 'list'?"),
+    (["list", "encodngs"], "pe-lab list: KIND has no 'encodngs'. Did you mean 'encodings'?"),
+    (
+        ["list"],
+        "pe-lab list needs KIND: encodings, positions, tasks, metrics, configs, studies. ",
+    ),
+    (["list", "tasks", "more"], "pe-lab list takes no further argument, got 'more'."),
+    (["show", "rope", "--knd=tasks"], "pe-lab show has no '--knd'. Did you mean '--kind'?"),
+    (["show", "ropee"], "pe_lab has no 'ropee'. Did you mean 'rope'?"),
+    (["show", "xyzzy"], "pe_lab has no 'xyzzy'. `pe-lab list KIND` lists its names.\n"),
+    (["show", "rope", "--kind=tasks"], "The list of tasks has no 'rope'."),
+    (["show", "a.b:C"], "Which kind of class? Give --kind=encodings, positions or tasks."),
+    (
+        ["sweep", "quikstart"],
+        "The list of configs has no 'quikstart'. Did you mean 'quickstart'?",
+    ),
+    (
+        ["sweep", "quickstart", "--config.train.stepz=1"],
+        "config.train has no 'stepz'. Did you mean 'steps'?",
+    ),
+    (
+        ["sweep", "quickstart", "--seeds=none"],
+        "pe-lab sweep: --seeds must be a whole number of at least 1, got 'none'.",
+    ),
+    (["train", "quickstart", "--encodings=rope("], "'rope(' does not read like "),
+    (["tables", "quikstart"], "The list of studies in results and results/published has no "),
+    (["evaluate", "quickstart"], "Which lengths? Give them in the task's unit: "),
+    (["suite", "--quick", "--smoke"], "Give --quick or --smoke, not both."),
+    (["suite", "a:B", "c:D", "--bundle=x.zip"], "--bundle is for one row, without --quick, "),
+    (["inspect", "rope", "--lengths=8"], "--lengths needs --run."),
+    (["reference", "--out=a.json"], "--out is the name of an .npz file in an existing folder"),
+]
+
+
+def test_a_mistake_is_one_sentence_and_needs_no_jax():
+    commands, messages = zip(*MISTAKES, strict=True)
+    for message, (status, out, err) in zip(messages, call_several(*commands), strict=True):
+        assert (status, out) == (2, "")
+        assert err.startswith(f"error: {message}")
+        assert err.count("\n") == 1
 
 
 def test_python_m_pe_lab_is_pe_lab():

@@ -201,8 +201,6 @@ def test_other_digits_are_those_of_every_operand_but_the_first():
     assert [task.prompt_bound(n) for n in (2, 4, 5)] == [14, 14, 17]
 
 
-
-
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

@@ -46,5 +46,3 @@ def test_the_floor_of_two_symbols_of_length_one_is_a_half():
     chance_level = chance_levels(Copy(num_symbols=2, distinct=False), (1,), 1000)[0]
     assert chance_level["token_accuracy"] == chance_level["exact_match"]
     assert abs(chance_level["exact_match"] - 0.5) < 0.06
-
-
