@@ -8,7 +8,15 @@ import dataclasses
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from pe_lab.results import comparable, metrics, selection, significance, statistics, summary
+from pe_lab.results import (
+    comparable,
+    metrics,
+    selection,
+    significance,
+    statistics,
+    summary,
+    variant_names,
+)
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.runs.errors import unknown
@@ -154,7 +162,7 @@ def pairs(study: Study, contrast: Contrast) -> list[tuple[str, str]]:
     Raises:
       UserError: there is none.
     """
-    labels_of = {name: study.labels(name) for name in study.by_name}
+    labels_of = {name: variant_names.labels(study, name) for name in study.by_name}
     as_trained = {name: labels_of[name] for name in study.trained.index}
     matching = analysis_spec.pairs(as_trained, contrast)
     if not matching:

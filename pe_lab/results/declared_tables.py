@@ -64,7 +64,7 @@ def length_name(study: Study, length: int) -> str:
     text = str(length)
     if len(study.max_lengths) == 1 and length > study.max_lengths[0]:
         text = f"→{text}"
-    if length in study.repeated_lengths:
+    if any(length in lengths for lengths in study.trained["repeated"]):
         text += notes.REPEATED
     return text
 

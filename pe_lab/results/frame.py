@@ -51,6 +51,7 @@ def read(folder: str | Path) -> Study:
     variants, cases = _variants(entries, axes, runs, rows)
     measured = rows.numbers()
     variants["seen_offsets"] = _seen_offsets(variants, measured, spec)
+    variants["repeated"] = _repeated(variants, cases, measured)
     study = Study(
         name=file.name,
         spec=spec,
@@ -90,6 +91,18 @@ def _seen_offsets(
         declared = [point.length_for(max_length) for point in points if point is not None]
         of_variants[str(name)] = lengths | {length for length in declared if length is not None}
     return seen_offsets.of_variants(variants, of_variants)
+
+
+def _repeated(
+    variants: pd.DataFrame, cases: pd.DataFrame, measured: pd.DataFrame
+) -> list[set[int]]:
+    """Return the test lengths at which training can draw some of the inputs, for each variant."""
+    overlaps = measured[(measured["metric"] == "overlap") & (measured["value"] > 0)]
+    overlaps = overlaps[overlaps["split"] != "validation"]
+    finished = cases[cases["status"] == "finished"]
+    lengths = finished.merge(overlaps, on=["run", "evaluation"]).groupby("variant")["length"]
+    of_variants = lengths.agg(set).to_dict()
+    return [of_variants.get(name, set()) for name in variants.index]
 
 
 def _check(study: Study) -> None:

@@ -1,6 +1,6 @@
 """Tables of the literature: figures of other publications next to ours."""
 
-from pe_lab.results import summary
+from pe_lab.results import summary, variant_names
 from pe_lab.results.formats import DASH, Cell, Table, number
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.results.study import Study
@@ -32,7 +32,7 @@ def _row(study: Study, figure: Figure) -> tuple[Cell, ...]:
     published = Cell(number(figure.value, BY_NAME[metric.name].style), figure.value)
     names = []
     for name, row in study.by_name.items():
-        is_named = has_labels(study.labels(name), figure.variant)
+        is_named = has_labels(variant_names.labels(study, name), figure.variant)
         if is_named and not row["override"] and row["finished"]:
             names.append(name)
     ours = Cell(DASH)

@@ -158,25 +158,6 @@ class Prose:
         values = (str(paths.value_at(config, path)) for config in configs.values())
         return str(self._only(values, path))
 
-    def point_of_training(self, step: int) -> str:
-        """A step at which every variant has a point of its curve."""
-        curves = self.study.curves
-        for variant, of_variant in curves.groupby("variant", observed=True):
-            steps = set(of_variant["step"])
-            if step not in steps:
-                where = f"{self.chosen.name}: {variant}, steps:"
-                raise unknown(where, str(step), map(str, steps))
-        return f"{step:,}"
-
-    def mean_during_training(self, name: str, length: int, step: int) -> str:
-        """Mean exact match over seeds at a step of training."""
-        curves = self.study.measured_curves
-        curves = curves[(curves["step"] == step) & (curves["length"] == length)]
-        mean = statistics.mean(curves.loc[curves["run"].isin(self._cases(name)["run"]), "value"])
-        if mean is None:
-            raise UserError(f"{self.chosen.name}: {name} has no point at step {step}.")
-        return number(mean)
-
     def difference(self, a: str, b: str, at: int | float | None = None) -> str:
         """Mean difference a - b of a contrast, its interval, and p if the seeds can decide it.
 

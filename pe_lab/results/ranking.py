@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pe_lab.results import comparable, significance, statistics, summary
+from pe_lab.results import comparable, significance, statistics, summary, variant_names
 from pe_lab.results.significance import Ranks
 from pe_lab.results.study import Study
 from pe_lab.runs.studies.analysis_spec import SEPARATOR
@@ -53,7 +53,7 @@ def _by_name(study: Study) -> dict[str, dict[str, str]]:
     """Return the variants by their names without the label of the task, and by task."""
     variants: dict[str, dict[str, str]] = {}
     for full_name, row in study.by_name.items():
-        labels = study.labels(full_name)
+        labels = variant_names.labels(study, full_name)
         labels.pop("task", None)
         name = SEPARATOR.join(filter(None, labels.values()))
         variants.setdefault(name, {})[row["task_name"]] = full_name

@@ -48,10 +48,11 @@ def of_number(study: Study, spec: TableSpec, names: Sequence[str], metric: Metri
 
 def _is_repeated(study: Study, name: str, point: MetricPoint) -> bool:
     """Return whether training can draw some of the test inputs at a point."""
+    row = study.by_name[name]
     if point.lengths is None:
-        return (name, point.length_for(study.by_name[name]["max_length"])) in study.repeated
+        return point.length_for(row["max_length"]) in row["repeated"]
     first, last = point.lengths
-    return any(name == other and first <= length <= last for other, length in study.repeated)
+    return any(first <= length <= last for length in row["repeated"])
 
 
 def is_one_variant_a_row(spec: TableSpec) -> bool:

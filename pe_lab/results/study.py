@@ -35,7 +35,9 @@ class Study:
     Attributes:
       axes: of the sweep, without seeds.
       variants: one row for each variant, with its name as the index: its labels by axis, the
-        evaluation override ("" as trained), and what its runs have in common.
+        evaluation override ("" as trained), and what its runs have in common. `seen_offsets` has
+        the largest offset of a test whose positions training showed, by length, and `repeated` the
+        test lengths at which training can draw some of the inputs.
       cases: one row for each run of each variant. A run occurs several times if variants share it,
         or if it was evaluated with overrides.
       measured: one row for each number of each run, by the keys `run` and `evaluation`.
@@ -188,12 +190,6 @@ class Study:
         cases = self.cases[self.cases["variant"].isin(variants.index)]
         return dataclasses.replace(self, variants=variants, cases=cases)
 
-    def labels(self, name: str) -> dict[str, str]:
-        """Return the labels of a variant and of its override by axis."""
-        row = self.by_name[name]
-        axes = self.axes if not row["override"] else (*self.axes, EVALUATED_WITH, *row["grid"])
-        return {axis: row[axis] for axis in axes}
-
     def cases_of(self, name: str) -> pd.DataFrame:
         """Return the cases of a variant."""
         return self._cases_by_variant.get(name, self.cases.iloc[:0])
@@ -210,29 +206,6 @@ class Study:
     def rows_of(self, metric: str) -> pd.DataFrame:
         """Return the numbers of a metric in the tests, by `run` and `evaluation`."""
         return self._rows_by_metric.get(metric, self.measured.iloc[:0])
-
-    @cached_property
-    def tested(self) -> pd.DataFrame:
-        """The points of the tests of these runs: evaluation, length, offset, by variant."""
-        is_test = self.measured["split"] == "test"
-        points = self.measured.loc[is_test, ["run", "evaluation", "length", "offset"]]
-        points = points.drop_duplicates()
-        cases = self.cases.loc[self.cases["status"] == "finished", ["variant", "run", "evaluation"]]
-        points = cases.merge(points, on=["run", "evaluation"]).drop(columns="run")
-        return points.drop_duplicates()
-
-    @cached_property
-    def repeated(self) -> set[tuple[str, int]]:
-        """Variants and test lengths at which training can draw some of the inputs."""
-        rows = self.rows_of("overlap")
-        cases = self.cases[self.cases["status"] == "finished"]
-        overlaps = cases.merge(rows[rows["value"] > 0], on=["run", "evaluation"])
-        return set(zip(overlaps["variant"], overlaps["length"], strict=True))
-
-    @cached_property
-    def repeated_lengths(self) -> set[int]:
-        """Test lengths at which training can draw some of the inputs of a trained variant."""
-        return {n for name, n in self.repeated if not self.by_name[name]["override"]}
 
     @property
     def trained(self) -> pd.DataFrame:

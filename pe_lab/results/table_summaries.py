@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from pe_lab.results import signs, summary
+from pe_lab.results import signs, summary, variant_names
 from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.study import EVALUATED_WITH, Study
 from pe_lab.results.summary import Key, Summary, groups
@@ -65,7 +65,8 @@ def summaries(study: Study, spec: TableSpec) -> dict[Key, Summary]:
 
 def _summary(study: Study, spec: TableSpec, points: pd.DataFrame) -> Summary:
     for of_cell in groups(points, (*spec.rows, *spec.columns)).values():
-        check_cell(spec, [study.labels(name) for name in of_cell["variant"].unique()])
+        names = of_cell["variant"].unique()
+        check_cell(spec, [variant_names.labels(study, name) for name in names])
     cells: dict[tuple[Key, Key], Cell] = {}
     values: list[pd.DataFrame] = []
     for metric in spec.metrics:
@@ -138,11 +139,20 @@ def _points(study: Study, spec: TableSpec) -> pd.DataFrame:
     places = itertools.product(offsets, lengths)
     place = pd.DataFrame(list(places), columns=["offset", "length"], dtype=object)
     points = points.merge(place, how="cross")
-    tested = set(study.tested[["variant", "length", "offset"]].itertuples(index=False, name=None))
+    tested = _tested(study)
     keys = zip(points["variant"], points["length"], points["offset"], strict=True)
     points["measured"] = [key[1] is None or key in tested for key in keys]
     missing = [d for d in dimensions if d not in points]
     return points.assign(**dict.fromkeys(missing, ""))
+
+
+def _tested(study: Study) -> set[tuple[str, int, int]]:
+    """Return the variant, length and offset of each test."""
+    is_test = study.measured["split"] == "test"
+    points = study.measured.loc[is_test, ["run", "evaluation", "length", "offset"]]
+    cases = study.cases.loc[study.cases["status"] == "finished", ["variant", "run", "evaluation"]]
+    tests = cases.merge(points.drop_duplicates(), on=["run", "evaluation"])
+    return set(zip(tests["variant"], tests["length"], tests["offset"], strict=True))
 
 
 def _variants(study: Study, spec: TableSpec) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from pe_lab.results import (
     summary,
     table_summaries,
     text_tables,
+    variant_names,
 )
 from pe_lab.results.formats import Table
 from pe_lab.results.latex import as_latex
@@ -130,7 +131,9 @@ def as_csv(study: Study) -> str:
 
 def _csv_columns(study: Study) -> pd.DataFrame:
     """Return the columns of each variant in table.csv."""
-    labels = pd.DataFrame([study.labels(name) for name in study.by_name], study.variants.index)
+    labels = pd.DataFrame(
+        [variant_names.labels(study, name) for name in study.by_name], study.variants.index
+    )
     frame = labels.fillna("")
     chosen = study.cases.groupby("variant")["chosen"].all()
     frame["chosen"] = chosen.reindex(frame.index, fill_value=True)

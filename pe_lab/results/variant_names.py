@@ -6,6 +6,7 @@ The labels of an entry of a study are by axis, such as {"model.encodings": "rope
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
+from pe_lab.results.study import EVALUATED_WITH, Study
 from pe_lab.runs.studies.analysis_spec import SEED_AXES, SEPARATOR
 
 
@@ -36,3 +37,10 @@ def axes_of(labels: Iterable[Mapping[str, str]]) -> list[str]:
     # Entries can have different axes.
     axes = dict.fromkeys(itertools.chain(*labels))
     return [axis for axis in axes if axis not in SEED_AXES]
+
+
+def labels(study: Study, name: str) -> dict[str, str]:
+    """Return the labels of a variant and of its evaluation override by axis."""
+    row = study.by_name[name]
+    axes = study.axes if not row["override"] else (*study.axes, EVALUATED_WITH, *row["grid"])
+    return {axis: row[axis] for axis in axes}

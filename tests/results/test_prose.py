@@ -5,8 +5,7 @@ import pytest
 from pe_lab.results import tables
 from pe_lab.results.prose import Prose
 from pe_lab.runs.errors import UserError
-from tests.results import contrasts, studies
-from tests.results.fake_study import point, record
+from tests.results import contrasts
 from tests.results.test_selection import tuned
 
 
@@ -151,26 +150,3 @@ def test_a_table_is_looked_up_by_its_title(tmp_path):
     assert table_cells(found.table_titled("By length"))[1] == ["rope", "1.00", "0.30"]
     with pytest.raises(UserError, match="By length"):
         found.table_titled("By lengths")
-
-
-def with_curves(folder):
-    """Two seeds with two points each; exact match at length 8 is 0.1, 0.3 and then 0.5, 0.9."""
-    entries = []
-    for seed, values in enumerate([(0.1, 0.5), (0.3, 0.9)]):
-        run = record(f"rope{seed}", seed, validation={4: 1.0}, test={8: values[-1]})
-        for step, value in zip((2000, 4000), values, strict=True):
-            scores = {"4": 1.0, "8": value}
-            run["curve"].append({"step": step, "loss": 0.1, "exact_match": scores})
-        entries.append((point("rope", seed), run))
-    return Prose(studies.study(folder, *entries))
-
-
-def test_the_mean_during_training_is_that_of_the_curves(tmp_path):
-    found = with_curves(tmp_path)
-    assert found.mean_during_training("rope", 8, 2000) == "0.20"
-    assert found.mean_during_training("rope", 8, 4000) == "0.70"
-    assert found.point_of_training(4000) == "4,000"
-    with pytest.raises(UserError, match="rope, steps: has no '3000'"):
-        found.point_of_training(3000)
-    with pytest.raises(UserError, match="rope has no point at step 3000"):
-        found.mean_during_training("rope", 8, 3000)

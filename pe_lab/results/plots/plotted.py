@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pe_lab.results import metrics, selection
+from pe_lab.results import metrics, selection, variant_names
 from pe_lab.results.plots import styles
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.study import EVALUATED_WITH, Study
@@ -80,7 +80,7 @@ def _looks(study: Study, keys: dict[str, str], panels: dict[str, list[str]]) -> 
 
 def without_task(study: Study, name: str) -> str:
     """Return the name of a variant without the label of its task."""
-    task = study.labels(name).get("task")
+    task = variant_names.labels(study, name).get("task")
     trained, separator, override = name.partition(f", {EVALUATED_WITH} ")
     labels = [label for label in trained.split(SEPARATOR) if label != task]
     return SEPARATOR.join(labels) + separator + override
@@ -93,7 +93,7 @@ def in_words(study: Study, name: str, setting: Mapping[str, Any] | None = None) 
       setting: the row of `Study.settings` that was chosen, which is named, too.
     """
     row = study.by_name[name]
-    labels, full_name = study.labels(name), name
+    labels, full_name = variant_names.labels(study, name), name
     if setting is not None:
         labels |= {axis: setting[axis] for axis in study.spec.tuned}
         full_name = setting["candidate"]
