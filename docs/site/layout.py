@@ -25,6 +25,8 @@ NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "Reference": ("reference/commands", "reference/settings", "models", "reference/api"),
     "About": ("architecture", "statistics", "performance", "citing", "contributing", "changelog"),
 }
+# Pages that name everything, so that a search would find them before the page about a thing.
+NOT_SEARCHED = ("changelog",)
 # Pages that may be missing.
 EXPECTED = ("findings", "reproductions")
 

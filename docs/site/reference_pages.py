@@ -22,8 +22,12 @@ API = {
     "Tasks": ("tasks.base", "tasks.layouts", "tasks.attributes"),
     "Metrics": ("metrics.base",),
     "Results": (
-        *("results.frame", "results.study", "results.summary"),
+        *("results.frame", "results.study", "results.summary", "results.selection"),
         *("results.run_scores", "results.prose"),
+    ),
+    "Plots": (
+        *("results.plots.lines", "results.plots.intervals"),
+        *("results.plots.heat_map", "results.plots.setting_dots"),
     ),
     "Inspection": (
         "contrib.inspection.untrained",

@@ -127,6 +127,8 @@ def write(root: Path, folder: Path, generated: Mapping[str, str]) -> None:
             texts[f"{name}.ipynb"] = _notebook(text, links, file, name)
         else:
             texts[f"{name}.md"] = links.turned(text, file, name)
+    for name in layout.NOT_SEARCHED:
+        texts[f"{name}.md"] = f"---\nnosearch: true\n---\n{texts[f'{name}.md']}"
     for name, text in generated.items():
         texts[f"{name}.md"] = links.turned(text, Path("docs/page.md"), name)
     names = {Path(page).with_suffix("").as_posix() for page in texts}

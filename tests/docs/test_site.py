@@ -20,6 +20,7 @@ from tests.marks import full_except
 
 ROOT = Path(__file__).parents[2]
 ENCODINGS = plugins.names("encodings")
+_PARENTS = ("positions", "reference/api", "reference/commands", "reference/settings")
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +104,20 @@ def test_the_navigation_leaves_out_expected_pages_and_refuses_missing_ones():
     assert "/findings\n" not in layout.navigation(names - {"findings"})
     with pytest.raises(UserError, match=r"names 'guide', which is no page"):
         layout.navigation(names - {"guide"})
+
+
+def test_a_search_leaves_out_the_changelog(tmp_path):
+    staging.write(ROOT, tmp_path, generated=dict.fromkeys(_PARENTS, "# Page\n"))
+    assert (tmp_path / "changelog.md").read_text().startswith("---\nnosearch: true\n---\n")
+    assert "nosearch" not in (tmp_path / "guide.md").read_text()
+
+
+def test_the_api_has_every_module_that_the_page_of_results_recommends():
+    page = (ROOT / "docs/results.md").read_text()
+    recommended = set(re.findall(r"`((?:plots|summary|selection)(?:\.\w+)?)\.\w+[(`]", page))
+    assert {"plots.lines", "selection"} <= recommended
+    modules = {module for of_page in reference_pages.API.values() for module in of_page}
+    assert {f"results.{name}" for name in recommended} <= modules
 
 
 def test_every_published_folder_with_a_page_is_listed():
