@@ -24,15 +24,14 @@ def studies(root: Path) -> list[str]:
 
 
 def lookups(root: Path, documents: Callable[[str], Document]) -> dict[str, Any]:
-    """Return the counts of verdicts, and a section for each study."""
+    """Return the claims, the counts of verdicts, and a section for each study."""
     pages = {name: documents(name) for name in studies(root)}
     tested = {name: page["reproduction"] for name, page in pages.items()}
-    counts: Counter[str] = Counter()
+    claims = [claim for name, page in pages.items() for claim in _claims(name, page)]
+    counts = Counter(claim["verdict"] for claim in claims)
     papers: dict[str, dict[str, None]] = {}  # by verdict, in order and without repetition
-    for study in tested.values():
-        counts.update(study["verdicts"])
-        for verdict in study["verdicts"]:
-            papers.setdefault(verdict, {})[study["paper"]] = None
+    for claim in claims:
+        papers.setdefault(claim["verdict"], {})[claim["paper"]] = None
     missing = [
         name
         for name in protocols.names(root)
@@ -40,6 +39,7 @@ def lookups(root: Path, documents: Callable[[str], Document]) -> dict[str, Any]:
     ]
     sections = [_section(name, tested[name], pages[name]["claims"]) for name in tested]
     return {
+        "claims": claims,
         "sections": "\n\n".join(sections),
         "num_claims": str(counts.total()),
         "num_authors_size": str(counts["holds at the authors' size"]),
@@ -47,10 +47,9 @@ def lookups(root: Path, documents: Callable[[str], Document]) -> dict[str, Any]:
         "papers_scaled": listed(papers.get("holds, scaled", ["none"])),
         "papers_authors_size": listed(papers.get("holds at the authors' size", ["none"])),
         "num_unsolved": str(sum(study["num_unsolved"] for study in tested.values())),
-        "papers": listed(dict.fromkeys(study["paper"] for study in tested.values())),
+        "papers": listed(dict.fromkeys(claim["paper"] for claim in claims)),
         "num_failing": str(counts["does not hold"]),
         "num_depending": str(counts["depends on the length"]),
-        "papers_depending": listed(papers.get("depends on the length", ["none"])),
         "num_unreached": str(counts["not reached at the authors' size"]),
         "num_undecided": str(counts["undecided"]),
         "confidence": f"{statistics.CONFIDENCE:.0%}".replace("%", " %"),
@@ -60,9 +59,24 @@ def lookups(root: Path, documents: Callable[[str], Document]) -> dict[str, Any]:
     }
 
 
+def _claims(name: str, page: Document) -> list[dict[str, str]]:
+    """Return the rows of a page's table of claims, each with its paper, study and reason."""
+    header, _, *rows = (line.strip("| ").split(" | ") for line in page["claims"].splitlines())
+    claims = []
+    for row in rows:
+        claim = dict(zip(header, row, strict=True))
+        claim["claim"] = claim["claim"].partition(" (a: ")[0]
+        claim["verdict"], _, claim["reason"] = claim["verdict"].strip("*").partition("**: ")
+        claims.append(claim | {"paper": page["reproduction"]["paper"], "study": _link(name)})
+    return claims
+
+
+def _link(name: str) -> str:
+    return f"[{name}](../{STUDIES}/{name}/README.md)"
+
+
 def _section(name: str, study: dict[str, Any], claims: str) -> str:
     size = "the authors' size" if study["is_authors_size"] else "a smaller size than the authors'"
-    page = f"[{name}](../{STUDIES}/{name}/README.md)"
     rates = listed(map(str, study["rates"]))
-    about = f"Trained at {size}, with learning rate {rates}; {page} has all numbers."
+    about = f"Trained at {size}, with learning rate {rates}; {_link(name)} has all numbers."
     return f"## {study['paper']}: {name}\n\n{about}\n\n{claims}"

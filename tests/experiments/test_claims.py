@@ -50,6 +50,11 @@ def test_a_row_has_the_numbers_of_the_paper_and_ours_and_the_verdict(tmp_path):
     assert "**does not hold**" in fails
     assert "**undecided**: fire did not solve the training lengths" in undecided
     assert page["missing"] == "[roe](../configs/papers/roe.py)"
+    assert [claim["claim"] for claim in page["claims"]] == [claim["text"] for claim in CLAIMS]
+    verdicts = [claim["verdict"] for claim in page["claims"]]
+    assert verdicts == ["holds, scaled", "does not hold", "undecided"]
+    assert page["claims"][0]["a − b"] == "+0.40 [+0.40, +0.40]"
+    assert page["claims"][2]["reason"].startswith("fire did not solve the training lengths")
 
 
 def test_a_row_of_the_picture_has_the_papers_difference_and_ours(tmp_path):
