@@ -27,13 +27,15 @@ from configs import convolution
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
+
 RATES = (1e-3, 3e-3)
 SEEDS = 6
 ALPHABETS = (4, 16, 64)
 ENCODINGS = ("alibi", "kerple", "shaw", "t5_bias")
 
 
-def get_config(smoke=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.train.update(steps=4000, batch_size=32, max_length=16, warmup_steps=100)
@@ -41,7 +43,7 @@ def get_config(smoke=False):
         lengths=(16, 18, 20, 24, 32, 48, 64), curve_every=250, curve_lengths=(16, 24, 32)
     )
     c.evaluate.attributes = ("longest_repeat",)
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=16)
         c.train.update(steps=12, batch_size=8, max_length=4, warmup_steps=2)
         c.evaluate.update(lengths=(4, 6, 8, 16), curve_every=6, curve_lengths=(4,))
@@ -49,7 +51,7 @@ def get_config(smoke=False):
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     tasks = [
         grid.labelled(_name(size), dict(name="copy", num_symbols=size, distinct=False))
         for size in ALPHABETS
@@ -67,7 +69,7 @@ def sweep(smoke=False):
             {"model.encodings": [(dict(name="nope"),)], "model.convolution_sites": [sites]}
         ),
     )
-    if smoke:
+    if form == "smoke":
         return grid.product(rows[-1:], {"task": tasks[:1]}, {"seed": range(1)})
     rates = {"train.learning_rate": RATES}
     return grid.product(rows, {"task": tasks}, rates, {"seed": range(SEEDS)})

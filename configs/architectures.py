@@ -11,34 +11,36 @@ runs, about 15 minutes on two cores. What comes out: results/published/architect
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
 
-def get_config(smoke=False):
+
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.task = dict(name="copy", num_symbols=24)
     c.train.update(steps=1000, batch_size=32, max_length=8, learning_rate=4e-3, warmup_steps=50)
     c.evaluate.update(lengths=(4, 8, 10, 12, 16), curve_every=200, curve_lengths=(8,))
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=32)
         c.train.update(steps=20, batch_size=8)
         c.evaluate.update(lengths=(8, 16), num_examples=32, batch_size=32, curve_examples=32)
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     layouts = ["decoder", "encoder", "encoder_decoder"]
     tasks = [grid.labelled(name, dict(name=name, num_symbols=24)) for name in ("copy", "reverse")]
     encodings = [(dict(name="sinusoidal"),), (dict(name="rope"),)]
     across = grid.labelled(
         "rope, in cross-attention too", (dict(name="rope", stacks=("encoder", "decoder", "cross")),)
     )
-    if smoke:
+    if form == "smoke":
         tasks, encodings = tasks[1:], encodings[1:]
     variants = grid.concat(
         grid.product({"layout.name": layouts, "task": tasks, "model.encodings": encodings}),
         grid.product({"layout.name": layouts[2:], "task": tasks, "model.encodings": [across]}),
     )
-    return grid.product(variants, {"seed": range(1 if smoke else 10)})
+    return grid.product(variants, {"seed": range(1 if form == "smoke" else 10)})
 
 
 def analysis():

@@ -25,17 +25,19 @@ from pe_lab.runs import grid
 from pe_lab.studies import base
 from pe_lab.studies.suite_grid import CURVES, MULTIPLES, RATES, TASKS, TESTED, TRAINED
 
+FORMS = ("smoke",)
+
 BUDGETS = (1875, 3750, 7500, 15000)
 WARMUP_SHARE = 100 / 3750  # of suite_grid
 SEEDS = 4
 MARGIN = 0.1
 
 
-def get_config(smoke=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.task, longest, _ = TASKS["copy"]
-    if smoke:
+    if form == "smoke":
         longest = 4
     c.train.update(batch_size=32, max_length=longest)
     c.evaluate.update(
@@ -44,19 +46,19 @@ def get_config(smoke=False):
         curve_lengths=tuple(round(multiple * longest) for multiple in CURVES["copy"]),
     )
     c.checkpoints.keep_curve = True
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=16)
         c.train.batch_size = 8
         c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     rows, rates, seeds = _rows(), {"train.learning_rate": RATES}, {"seed": range(SEEDS)}
-    if smoke:
+    if form == "smoke":
         rows, rates, seeds = rows[:2], {"train.learning_rate": RATES[:1]}, {"seed": range(1)}
     points = []
-    for steps in (12, 18) if smoke else BUDGETS:
+    for steps in (12, 18) if form == "smoke" else BUDGETS:
         budget = {
             "train.steps": [grid.labelled(f"{steps} steps", steps)],
             "train.warmup_steps": [grid.labelled("", round(steps * WARMUP_SHARE))],

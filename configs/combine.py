@@ -13,14 +13,16 @@ results/published/combine/README.md.
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
 
-def get_config(smoke=False):
+
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.task = dict(name="copy", num_symbols=24)
     c.train.update(steps=800, batch_size=32, max_length=8, learning_rate=6e-3, warmup_steps=50)
     c.evaluate.update(lengths=(4, 8, 10, 12), curve_every=100, curve_lengths=(8,))
-    if smoke:
+    if form == "smoke":
         c.train.update(steps=20, batch_size=8)
         c.evaluate.update(
             lengths=(4, 8), num_examples=32, batch_size=32, curve_every=20, curve_examples=32
@@ -28,7 +30,7 @@ def get_config(smoke=False):
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     encodings = [
         grid.labelled("sinusoidal", (dict(name="sinusoidal"),)),
         grid.labelled(
@@ -40,12 +42,12 @@ def sweep(smoke=False):
         [0.03, 0.1, 0.3, 1.0, 3.0, 10.0],
         [16, 32],
     )
-    if smoke:
+    if form == "smoke":
         encodings, combined, scales, widths = encodings[1:], combined[:2], scales[:1], []
     codes = grid.product({"model.encodings": encodings, "model.encodings.0.combine": combined})
     loudness = grid.product(codes, {"model.encodings.0.scale": scales, "model.width": [64]})
     narrow = grid.product(codes, {"model.encodings.0.scale": [1.0], "model.width": widths})
-    return grid.product(grid.concat(loudness, narrow), {"seed": range(1 if smoke else 5)})
+    return grid.product(grid.concat(loudness, narrow), {"seed": range(1 if form == "smoke" else 5)})
 
 
 def analysis():

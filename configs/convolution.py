@@ -46,29 +46,31 @@ task. Shares have the interval of results/published/suite_grid_copying/tiers.py.
 from pe_lab.runs import grid
 from pe_lab.studies import suite_grid
 
+FORMS = ("copying", "tasks", "smoke")
+
 WITH, WITHOUT = "convolution", "no convolution"
 SITES = {WITHOUT: (), WITH: ("A", "B", "C", "D")}
 RATES_OF_TASKS = (1e-3, 3e-3)  # of the form `tasks`
 
 
-def get_config(copying=False, tasks=False, smoke=False):
-    return suite_grid.get_config(smoke=smoke)
+def get_config(form=""):
+    return suite_grid.get_config(form)
 
 
-def sweep(copying=False, tasks=False, smoke=False):
-    if smoke:
+def sweep(form=""):
+    if form == "smoke":
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(suite_grid.TASKS.items())[:1]}
         return grid.product(_variants(), suite_grid.tasks(steps), {"seed": range(1)})
     seeds = {"seed": range(suite_grid.SEEDS)}
     points = []
-    if tasks:
+    if form == "tasks":
         rates = {"train.learning_rate": RATES_OF_TASKS}
         for name in list(suite_grid.TASKS)[1:]:
             of_task = suite_grid.tasks({name: suite_grid.TASKS[name]})
             points += grid.product(_rows_of_tasks(), of_task, rates, seeds)
         return points
     rates = {"train.learning_rate": suite_grid.RATES}
-    for name in ("copy",) if copying else suite_grid.TASKS:  # one task after the other
+    for name in ("copy",) if form == "copying" else suite_grid.TASKS:  # one task after the other
         of_task = suite_grid.tasks({name: suite_grid.TASKS[name]})
         points += grid.product(_variants(), of_task, rates, seeds)
     return points
@@ -95,8 +97,10 @@ def _rows_of_tasks():
     )
 
 
-def analysis(copying=False, tasks=False):
-    if tasks:
+def analysis(form=""):
+    if form == "smoke":  # it lacks some of the variants
+        return {}
+    if form == "tasks":
         return _analysis_of_tasks()
     replacement = dict(a=f"nope · {WITH}", b=f"rope · {WITHOUT}")
     return dict(

@@ -15,6 +15,8 @@ from pe_lab.runs import grid
 from pe_lab.runs.plugins import plugins
 from pe_lab.studies import _suite as suite
 
+FORMS = ("options",)
+
 # Encodings without a variant, and the reason.
 EXCEPTIONS = {"mrope": "the scheme multimodal reads a grid, which copy does not have"}
 # Arguments that have no default, or whose default does not fit contexts of 80 and 512 tokens.
@@ -51,12 +53,12 @@ OPTIONS: dict[str, dict[str, object]] = {
 }
 
 
-def get_config(options=False):
+def get_config(form=""):
     return suite.cost_config()
 
 
-def sweep(options=False):
-    if options:
+def sweep(form=""):
+    if form == "options":
         return grid.concat(*map(_with_option, OPTIONS))
     names = [name for name in plugins.names("encodings") if name not in EXCEPTIONS]
     names.sort(key=lambda name: name != "nope")  # the others are measured relative to the first

@@ -12,14 +12,16 @@ about 7 minutes on two cores. What comes out: results/published/exposure/README.
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
 
-def get_config(smoke=False):
+
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.task = dict(name="copy", num_symbols=24)
     c.train.update(steps=800, batch_size=32, max_length=8, learning_rate=6e-3, warmup_steps=50)
     c.evaluate.update(lengths=(8, 12, 16), offsets=(0, 8, 32), curve_every=400, curve_lengths=(8,))
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=32)
         c.train.update(steps=20, batch_size=8)
         c.evaluate.update(
@@ -28,7 +30,7 @@ def get_config(smoke=False):
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     longest = 66  # positions of the longest test (34 tokens) at the largest offset, 32
     # Schemes give positions up to 65 before the offset.
     learned = dict(name="learned", max_positions=longest + 32)
@@ -44,10 +46,11 @@ def sweep(smoke=False):
         dict(name="shifted", max_shift=32),
         dict(name="randomized", maximum=longest),
     ]
-    if smoke:
+    if form == "smoke":
         encodings, schemes = encodings[1:2], schemes[:2]
     return grid.product(
-        {"model.encodings": encodings, "positions": schemes}, {"seed": range(1 if smoke else 3)}
+        {"model.encodings": encodings, "positions": schemes},
+        {"seed": range(1 if form == "smoke" else 3)},
     )
 
 

@@ -35,6 +35,8 @@ trained yet.
 from pe_lab.runs import grid
 from pe_lab.studies import suite_grid
 
+FORMS = ("smoke",)
+
 NUM_LAYERS = 4
 _ROTATED, _UNROTATED = (0, 1, 2), (3,)
 _ROTATED_OF_SWAN, _UNROTATED_OF_SWAN = (1, 2, 3), (0,)
@@ -42,8 +44,8 @@ _TRAINED = 34  # tokens of the longest training example
 _TASKS = ("copy", "copy repeated", "recall")
 
 
-def get_config(smoke=False):
-    c = suite_grid.get_config(smoke=smoke)
+def get_config(form=""):
+    c = suite_grid.get_config(form)
     c.model.num_layers = NUM_LAYERS
     return c
 
@@ -65,11 +67,11 @@ def encodings():
     }
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     models, seeds = encodings(), suite_grid.SEEDS
     rates = {"train.learning_rate": suite_grid.RATES}
     of_tasks = {name: suite_grid.TASKS[name] for name in _TASKS}
-    if smoke:
+    if form == "smoke":
         models = {name: models[name] for name in ("rope", "Llama 4")}
         rates = {"train.learning_rate": (1e-3,)}
         of_tasks, seeds = {"copy": (suite_grid.TASKS["copy"][0], 4, 12)}, 1
@@ -106,8 +108,8 @@ def _overrides(name, model):
     return {"evaluate.overrides": [grid.labelled("", (override,))]}
 
 
-def analysis(smoke=False):
-    if smoke:
+def analysis(form=""):
+    if form == "smoke":
         return {}
     of_swan = ("SWAN", "SWAN, evaluated with scaled logits")
     hybrids = ("SmolLM3", "Llama 4", "Command R7B", *of_swan, "DroPE")

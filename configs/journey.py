@@ -18,6 +18,8 @@ results/published/journey/README.md.
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
+
 ENCODINGS = (
     "nope",
     "raw_index",
@@ -39,12 +41,12 @@ TASKS = {  # with the longest example of training, in the task's unit, and the s
 LONGEST = 2 * 16 + 2 + 32  # tokens of the longest test, copy of 16 symbols, and the largest shift
 
 
-def get_config(smoke=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.train.update(batch_size=32, learning_rate=4e-3, warmup_steps=50)
     c.evaluate.update(offsets=(0, 1, 32), curve_every=500)
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=32)
         c.train.update(batch_size=8)
         c.evaluate.update(
@@ -53,9 +55,9 @@ def get_config(smoke=False):
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     names, layouts, tasks = ENCODINGS, ["decoder", "encoder"], TASKS
-    if smoke:
+    if form == "smoke":
         names, layouts, tasks = (
             ("normalized", "shaw"),
             layouts[1:],
@@ -65,7 +67,7 @@ def sweep(smoke=False):
         grid.concat(*(_task(name, *of) for name, of in tasks.items())),
         {"layout.name": layouts},
         grid.concat(*map(_encoding, names)),
-        {"seed": range(1 if smoke else 5)},
+        {"seed": range(1 if form == "smoke" else 5)},
     )
 
 

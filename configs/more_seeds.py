@@ -19,17 +19,19 @@ difference is expected. The tier is called unchanged if no interval excludes 0 a
 from pe_lab.runs import grid
 from pe_lab.studies import suite_grid
 
+FORMS = ("smoke",)
+
 NAMES = ("path", "shaw", "fire", "kerple", "fox")
 SEEDS = range(suite_grid.SEEDS, 2 * suite_grid.SEEDS)
 
 
-def get_config(smoke=False):
-    return suite_grid.get_config(smoke=smoke)
+def get_config(form=""):
+    return suite_grid.get_config(form)
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     encodings = [(dict(name=name),) for name in NAMES] + [(dict(name="alibi", learn_slopes=True),)]
-    if smoke:
+    if form == "smoke":
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(suite_grid.TASKS.items())[:1]}
         row = {"model.encodings": encodings[-1:]}
         return grid.product(row, suite_grid.tasks(steps), {"seed": range(1)})

@@ -27,6 +27,8 @@ seeds of both kinds anew. A run counts whether or not it solved its task.
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("pilot", "placebo", "vmap", "reference", "smoke")
+
 SEEDS = 10
 # The rate of the pilot at which exact match at twice the training length is nearest to the middle
 # of 0.2 and 0.8 (0.22, 0.35, 0.57 and 0.84, medians of two seeds): neither 0 nor 1 can vary.
@@ -34,34 +36,34 @@ RATES = {"rope": 1e-2, "t5_bias": 3e-3, "alibi": 6e-3, "fire": 1e-3}
 PILOT_RATES = (1e-3, 3e-3, 6e-3, 1e-2)
 
 
-def get_config(pilot=False, placebo=False, vmap=False, reference=False, smoke=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.task = dict(name="copy", num_symbols=24)
     c.train.update(steps=1500, batch_size=32, max_length=8, warmup_steps=50)
     c.evaluate.update(lengths=(8, 9, 10, 12, 16, 24), curve_every=250, curve_lengths=(8, 12, 16))
-    if vmap:
+    if form == "vmap":
         c.execution.members = "vmap"
-    if reference:
+    if form == "reference":
         c.execution.kernels = "reference"
-    if smoke:
+    if form == "smoke":
         c.train.update(steps=20, batch_size=8, warmup_steps=5)
         c.evaluate.update(num_examples=16, batch_size=16, curve_every=20, curve_examples=16)
     return c
 
 
-def sweep(pilot=False, placebo=False, vmap=False, reference=False, smoke=False):
-    if pilot:
+def sweep(form=""):
+    if form == "pilot":
         encodings = {"model.encodings": [(dict(name=name),) for name in RATES]}
         return grid.product(encodings, {"train.learning_rate": PILOT_RATES}, {"seed": range(2)})
     encodings = [_with_rate((dict(name=name),), name) for name in RATES]
     variants = grid.product(grid.concat(*encodings), {"positions": [dict(name="contiguous")]})
-    if placebo:
+    if form == "placebo":
         variants += _placebos()
-    seeds = {"seed": range(1 if smoke else SEEDS)}
-    if placebo or vmap or reference:
+    seeds = {"seed": range(1 if form == "smoke" else SEEDS)}
+    if form in ("placebo", "vmap", "reference"):
         return grid.product(variants, seeds)
-    return grid.product(variants, {"data_seed": range(1 if smoke else SEEDS)}, seeds)
+    return grid.product(variants, {"data_seed": range(1 if form == "smoke" else SEEDS)}, seeds)
 
 
 def _placebos():
@@ -78,10 +80,12 @@ def _with_rate(encodings, name):
     return grid.product({"model.encodings": [encodings], "train.learning_rate": [rate]})
 
 
-def analysis(pilot=False, placebo=False, vmap=False, reference=False):
+def analysis(form=""):
+    if form == "smoke":  # it lacks some of the variants
+        return {}
     question = (
         "How much of a difference between two encodings comes from the initialization, from the "
         "data and from rounding?"
     )
     contrasts = [("shifted(max_shift=32)", "contiguous"), ("rope, two halves", "rope · contiguous")]
-    return dict(question=question, contrasts=tuple(contrasts if placebo else ()))
+    return dict(question=question, contrasts=tuple(contrasts if form == "placebo" else ()))

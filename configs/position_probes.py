@@ -25,6 +25,8 @@ each task, and `pope` - `rope` with convolutions.
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("convolution",)
+
 RATES = (1e-3, 3e-3)
 STEPS = 10_000
 # Task, and its shortest and longest length of training in its unit.
@@ -51,17 +53,17 @@ LEARNABLE = {
 WITH, WITHOUT = "convolution", "no convolution"
 
 
-def get_config(convolution=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.update(steps=STEPS, batch_size=32, warmup_steps=100)
     c.evaluate.update(curve_every=500)
-    if convolution:
+    if form == "convolution":
         c.train.learning_rate = 3e-3
     return c
 
 
-def sweep(convolution=False):
-    return _learnable() if convolution else _plain()
+def sweep(form=""):
+    return _learnable() if form == "convolution" else _plain()
 
 
 def _plain():
@@ -112,15 +114,15 @@ def _with_positions(name):
     return grid.product({"model.encodings": [(dict(name=name),)], "positions": [scheme]})
 
 
-def analysis(convolution=False):
+def analysis(form=""):
     by_task = dict(rows="model.encodings", columns="task")
-    if convolution:
+    if form == "convolution":
         by_task["rows"] = ("model.encodings", "model.convolution_sites")
     contrasts = [
         dict(a="indirect_indexing · pope", b="indirect_indexing · rope", at=1),
         dict(a="copy_page · mrope", b="copy_page · rope", at=1),
     ]
-    if convolution:
+    if form == "convolution":
         contrasts = [
             dict(a=f"{task} · rope · {WITH}", b=f"{task} · rope · {WITHOUT}", at=1)
             for task in LEARNABLE
@@ -131,7 +133,7 @@ def analysis(convolution=False):
         question="Are the tasks that isolate position learned within 10,000 steps?",
         extrapolation=dict(at=1),
         contrasts=tuple(contrasts),
-        tuned=() if convolution else ("train.learning_rate",),
+        tuned=() if form == "convolution" else ("train.learning_rate",),
         tables=(
             dict(by_task, title="Solved seeds", metric="solved"),
             dict(by_task, title="Steps to solve", metric="steps_to_solve"),

@@ -22,13 +22,15 @@ Declared before the runs, each at every rate on its own:
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
+
 RATES = (1e-3, 3e-3, 6e-3)
 SEEDS = 6
 CLIPS = (4, 8, 16, 32, 64)
 BUCKETS = ((16, 16), (32, 32), (32, 128))
 
 
-def get_config(smoke=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.task = dict(name="copy", num_symbols=96)
@@ -36,7 +38,7 @@ def get_config(smoke=False):
     c.evaluate.update(
         lengths=(16, 18, 20, 24, 32, 48, 64), curve_every=250, curve_lengths=(16, 24, 32)
     )
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=16)
         c.train.update(steps=12, batch_size=8, max_length=4, warmup_steps=2)
         c.evaluate.update(lengths=(4, 6, 8, 16), curve_every=6, curve_lengths=(4,))
@@ -44,7 +46,7 @@ def get_config(smoke=False):
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     encodings = [_labelled(f"shaw(clip={clip})", dict(name="shaw", clip=clip)) for clip in CLIPS]
     for num_buckets, max_distance in BUCKETS:
         t5_bias = dict(name="t5_bias", num_buckets=num_buckets, max_distance=max_distance)
@@ -57,10 +59,10 @@ def sweep(smoke=False):
     for rope_base in (10.0, 1e4):
         for fraction in (0.25, 1.0):
             encodings.append((dict(name="rope", base=rope_base, fraction=fraction),))
-    if smoke:
+    if form == "smoke":
         encodings = encodings[:2]
-    rates = {"train.learning_rate": RATES[:1] if smoke else RATES}
-    seeds = {"seed": range(1 if smoke else SEEDS)}
+    rates = {"train.learning_rate": RATES[:1] if form == "smoke" else RATES}
+    seeds = {"seed": range(1 if form == "smoke" else SEEDS)}
     return grid.product({"model.encodings": encodings}, rates, seeds)
 
 

@@ -30,30 +30,32 @@ from configs import convolution
 from pe_lab.runs import grid
 from pe_lab.studies import suite_grid
 
+FORMS = ("deep", "large", "smoke")
+
 TASKS = ("copy", "copy repeated", "sort")
 RATES = (1e-3, 3e-3)
 SEEDS = 5
 ROWS_OF_LARGE = ("rope", "kerple", "fire", "shaw")
 
 
-def get_config(deep=False, large=False, smoke=False):
-    c = suite_grid.get_config(smoke=smoke)
-    if smoke:
+def get_config(form=""):
+    c = suite_grid.get_config(form)
+    if form == "smoke":
         return c
-    num_layers = 4 if deep or large else 2
-    width = 256 if large else 128
+    num_layers = 4 if form in ("deep", "large") else 2
+    width = 256 if form == "large" else 128
     c.model.update(num_layers=num_layers, width=width, feedforward_width=4 * width)
     return c
 
 
-def sweep(deep=False, large=False, smoke=False):
-    if smoke:
+def sweep(form=""):
+    if form == "smoke":
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(suite_grid.TASKS.items())[:1]}
         return grid.product(_rows()[-2:], suite_grid.tasks(steps), {"seed": range(1)})
     rows, names, rates = _rows(), TASKS, RATES
-    if deep or large:
+    if form in ("deep", "large"):
         rates = (3e-4, *RATES)
-    if large:
+    if form == "large":
         rows = [row for row in rows if row["model.encodings"].label in ROWS_OF_LARGE]
         names = ("copy", "sort")
     points = []
@@ -77,8 +79,10 @@ def _rows():
     )
 
 
-def analysis(large=False):
-    nope = () if large else ((f"nope · {convolution.WITH}", "shaw"),)
+def analysis(form=""):
+    if form in ("deep", "smoke"):  # it lacks some of the variants
+        return {}
+    nope = () if form == "large" else ((f"nope · {convolution.WITH}", "shaw"),)
     return dict(
         question="Do the tiers of the suite hold in larger models?",
         contrasts=(("rope", "shaw"), *nope),

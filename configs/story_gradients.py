@@ -19,33 +19,35 @@ and is not compared.
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
+
 RATES = (1e-3, 3e-3)
 SEEDS = 6
 
 
-def get_config(smoke=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.task = dict(name="copy", num_symbols=24)
     c.train.update(steps=1500, batch_size=32, max_length=8, warmup_steps=50)
     c.evaluate.update(lengths=(8, 12, 16), curve_every=50, curve_lengths=(8,))
     c.checkpoints.keep_curve = True
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=16)
         c.train.update(steps=12, batch_size=8, warmup_steps=2)
         c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     raw_index, sinusoidal = (dict(name="raw_index"),), (dict(name="sinusoidal"),)
     contiguous = grid.labelled("", dict(name="contiguous"))
     variants = grid.concat(
         grid.product({"model.encodings": [raw_index, sinusoidal], "positions": [contiguous]}),
         grid.product({"model.encodings": [raw_index], "positions": [dict(name="normalized")]}),
     )
-    rates = {"train.learning_rate": RATES[:1] if smoke else RATES}
-    return grid.product(variants, rates, {"seed": range(1 if smoke else SEEDS)})
+    rates = {"train.learning_rate": RATES[:1] if form == "smoke" else RATES}
+    return grid.product(variants, rates, {"seed": range(1 if form == "smoke" else SEEDS)})
 
 
 def analysis():

@@ -18,17 +18,19 @@ the trained sides.
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
+
 RATES = (1e-3, 3e-3)
 SEEDS = 6
 SIDE = 4  # the longest trained one
 
 
-def get_config(smoke=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.train.update(steps=1500, batch_size=32, min_length=2, max_length=SIDE, warmup_steps=50)
     c.evaluate.update(lengths=(4, 5, 6, 8), curve_every=250, curve_lengths=(SIDE,))
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=16)
         c.train.update(steps=12, batch_size=8, max_length=2, warmup_steps=2)
         c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
@@ -36,11 +38,11 @@ def get_config(smoke=False):
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     tasks = [dict(name="copy_grid"), dict(name="add_above")]
     one = [(dict(name=name),) for name in ("sinusoidal", "rope")]
     two = [(dict(name=name),) for name in ("sinusoidal_2d", "axial_rope", "mixed_rope")]
-    if smoke:
+    if form == "smoke":
         tasks, one, two = tasks[1:], one[:1], two[:1]
     one_axis = grid.labelled("", dict(name="contiguous"))
     two_axes = grid.labelled("", dict(name="grid"))
@@ -48,8 +50,8 @@ def sweep(smoke=False):
         grid.product({"model.encodings": one, "positions": [one_axis]}),
         grid.product({"model.encodings": two, "positions": [two_axes]}),
     )
-    rates = {"train.learning_rate": RATES[:1] if smoke else RATES}
-    seeds = {"seed": range(1 if smoke else SEEDS)}
+    rates = {"train.learning_rate": RATES[:1] if form == "smoke" else RATES}
+    seeds = {"seed": range(1 if form == "smoke" else SEEDS)}
     return grid.product({"task": tasks}, variants, rates, seeds)
 
 

@@ -20,6 +20,8 @@ not solve the trained positions says nothing.
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
+
 RATES = (1e-3, 3e-3)
 SEEDS = 6
 OFFSETS = (0, 1, 3, 4, 12)
@@ -28,13 +30,13 @@ PATTERNS = {"every third": dict(period=3, size=1), "blocks": dict(period=12, siz
 _MAX_SHIFT, _LAST_POSITION = 8, 39
 
 
-def get_config(smoke=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.task = dict(name="copy", num_symbols=24)
     c.train.update(steps=2000, batch_size=32, max_length=8, warmup_steps=100)
     c.evaluate.update(lengths=(4, 8), offsets=OFFSETS, curve_every=500, curve_lengths=(8,))
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=16)
         c.train.update(steps=12, batch_size=8, max_length=4, warmup_steps=2)
         c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
@@ -42,7 +44,7 @@ def get_config(smoke=False):
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     learned = dict(name="learned", max_positions=_LAST_POSITION + 1)
     encodings = [(dict(name=name),) for name in ("sinusoidal", "multi_sine", "binary", "rope")]
     encodings += [
@@ -53,10 +55,10 @@ def sweep(smoke=False):
         grid.labelled(name, dict(name="holes", max_shift=_MAX_SHIFT, **pattern))
         for name, pattern in PATTERNS.items()
     ]
-    if smoke:
+    if form == "smoke":
         encodings, patterns = encodings[:1] + encodings[-1:], patterns[:1]
-    rates = {"train.learning_rate": RATES[:1] if smoke else RATES}
-    seeds = {"seed": range(1 if smoke else SEEDS)}
+    rates = {"train.learning_rate": RATES[:1] if form == "smoke" else RATES}
+    seeds = {"seed": range(1 if form == "smoke" else SEEDS)}
     return grid.product({"model.encodings": encodings, "positions": patterns}, rates, seeds)
 
 

@@ -20,6 +20,8 @@ from configs import story_sharing
 from pe_lab.runs import grid
 from pe_lab.studies import base, suite_grid
 
+FORMS = ("smoke",)
+
 RATES = (1e-3, 3e-3)
 SEEDS = 6
 TASKS = {
@@ -30,20 +32,20 @@ TASKS = {
 _BY_DISTANCE = ("recall", "flip_flop")
 
 
-def get_config(smoke=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.train.update(batch_size=32, warmup_steps=100)
     c.evaluate.curve_every = 250
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=16)
         c.train.update(batch_size=8, warmup_steps=2)
         c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
     return c
 
 
-def sweep(smoke=False):
-    tasks = {"copy": (TASKS["copy"][0], 4, 12)} if smoke else TASKS
+def sweep(form=""):
+    tasks = {"copy": (TASKS["copy"][0], 4, 12)} if form == "smoke" else TASKS
     points = []
     for name, (task, longest, steps) in tasks.items():
         settings = {
@@ -61,8 +63,8 @@ def sweep(smoke=False):
     alibi = {"model.encodings": [grid.labelled("", (dict(name="alibi"),))]}
     none = {"model.encodings": [grid.labelled("", ())]}
     mixers = grid.concat(grid.product(recurrent, none), grid.product(attention, alibi))
-    rates = {"train.learning_rate": RATES[:1] if smoke else RATES}
-    return grid.product(points, mixers, rates, {"seed": range(1 if smoke else SEEDS)})
+    rates = {"train.learning_rate": RATES[:1] if form == "smoke" else RATES}
+    return grid.product(points, mixers, rates, {"seed": range(1 if form == "smoke" else SEEDS)})
 
 
 def analysis():

@@ -16,26 +16,28 @@ wide heads alone if that holds at 128 and not at 16.
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
+
 RATES = (1e-3, 3e-3)
 SEEDS = 6
 SIZES = {"Dh=16": (64, 4), "Dh=64": (64, 1), "Dh=128": (128, 1)}  # width, heads
 
 
-def get_config(smoke=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.task = dict(name="copy", num_symbols=24)
     c.model.encodings = (dict(name="rope"),)
     c.train.update(steps=1500, batch_size=32, max_length=8, warmup_steps=50)
     c.evaluate.update(lengths=(8, 12, 16), curve_every=100, curve_lengths=(8,))
-    if smoke:
+    if form == "smoke":
         c.train.update(steps=12, batch_size=8, warmup_steps=2)
         c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
     return c
 
 
-def sweep(smoke=False):
-    sizes = {"Dh=4": (16, 4)} if smoke else SIZES
+def sweep(form=""):
+    sizes = {"Dh=4": (16, 4)} if form == "smoke" else SIZES
     points = []
     for label, (width, num_heads) in sizes.items():
         points += grid.product(
@@ -46,8 +48,8 @@ def sweep(smoke=False):
             }
         )
     scales = [grid.labelled("scaled", True), grid.labelled("unscaled", False)]
-    rates = {"train.learning_rate": RATES[:1] if smoke else RATES}
-    seeds = {"seed": range(1 if smoke else SEEDS)}
+    rates = {"train.learning_rate": RATES[:1] if form == "smoke" else RATES}
+    seeds = {"seed": range(1 if form == "smoke" else SEEDS)}
     return grid.product(points, {"model.scale_logits": scales}, rates, seeds)
 
 

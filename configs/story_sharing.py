@@ -15,6 +15,8 @@ margin, and the study is undecided otherwise.
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
+
 RATES = (1e-3, 3e-3)
 SEEDS = 6
 MARGIN = 0.05
@@ -26,33 +28,33 @@ TASKS = {  # task, longest training example, steps
 }
 
 
-def get_config(smoke=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.model.encodings = (dict(name="rope"),)
     c.train.update(batch_size=32, warmup_steps=50)
     c.evaluate.curve_every = 250
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=16)
         c.train.update(batch_size=8, warmup_steps=2)
         c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     points = []
-    for name, (task, longest, steps) in list(TASKS.items())[: 1 if smoke else None]:
+    for name, (task, longest, steps) in list(TASKS.items())[: 1 if form == "smoke" else None]:
         settings = {
             "train.max_length": longest,
-            "train.steps": 12 if smoke else steps,
+            "train.steps": 12 if form == "smoke" else steps,
             "evaluate.lengths": (longest, 2 * longest),
             "evaluate.curve_lengths": (longest,),
         }
         hidden = {path: [grid.labelled("", value)] for path, value in settings.items()}
         points += grid.product({"task": [grid.labelled(name, task)]}, hidden)
     sharings = [grid.labelled(label, value) for label, value in SHARINGS.items()]
-    rates = {"train.learning_rate": RATES[:1] if smoke else RATES}
-    seeds = {"seed": range(1 if smoke else SEEDS)}
+    rates = {"train.learning_rate": RATES[:1] if form == "smoke" else RATES}
+    seeds = {"seed": range(1 if form == "smoke" else SEEDS)}
     return grid.product(points, {"model.shared_projections": sharings}, rates, seeds)
 
 

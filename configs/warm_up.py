@@ -16,20 +16,22 @@ if both intervals lie within 0.1 of 0. Everything else is undecided.
 from pe_lab.runs import grid
 from pe_lab.studies import suite_grid
 
+FORMS = ("smoke",)
+
 WARM_UPS = (50, 400, 1000)
 SEEDS = 6
 
 
-def get_config(smoke=False):
-    return suite_grid.get_config(smoke=smoke)
+def get_config(form=""):
+    return suite_grid.get_config(form)
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     encodings = [(dict(name=name),) for name in ("kerple", "fire", "alibi", "shaw")]
     task, longest, steps = suite_grid.TASKS["copy"]
     warm_ups = [grid.labelled(f"{steps} steps of warm-up", steps) for steps in WARM_UPS]
     rates, seeds = suite_grid.RATES[2:], range(SEEDS)
-    if smoke:
+    if form == "smoke":
         longest, steps, encodings = 4, 12, encodings[:1]
         warm_ups = [grid.labelled("2 steps of warm-up", 2)]
         rates, seeds = rates[:1], range(1)
@@ -42,12 +44,12 @@ def sweep(smoke=False):
     )
 
 
-def analysis(smoke=False):
+def analysis(form=""):
     longest, shortest = f"{WARM_UPS[-1]} steps of warm-up", f"{WARM_UPS[0]} steps of warm-up"
     contrasts = ((longest, shortest), (f"{WARM_UPS[1]} steps of warm-up", shortest))
     return dict(
         question="Does the warm-up decide how far an encoding copies?",
-        contrasts=() if smoke else contrasts,
+        contrasts=() if form == "smoke" else contrasts,
         tables=(
             dict(
                 rows=("model.encodings", "train.learning_rate"),

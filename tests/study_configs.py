@@ -59,10 +59,15 @@ def path_of(name):
 
 
 @functools.cache  # the largest study has thousands of runs
-def expanded(name, folder=Path("nowhere"), **form):
-    analyze = getattr(module(name), "analysis", None)
-    takes_form = analyze is not None and form.keys() <= inspect.signature(analyze).parameters.keys()
-    said = analyze(**form) if takes_form else {}
-    return study.expand(
-        name, module(name).get_config(**form).to_dict(), module(name).sweep(**form), folder, said
-    )
+def expanded(name, folder=Path("nowhere"), form=""):
+    values = of_form(name, "get_config", form).to_dict()
+    analysis = of_form(name, "analysis", form) if hasattr(module(name), "analysis") else {}
+    return study.expand(name, values, of_form(name, "sweep", form), folder, analysis)
+
+
+def of_form(name, function, form=""):
+    """What a function of a config returns for a form; {} if it is `analysis` without forms."""
+    function = getattr(module(name), function)
+    if not form:
+        return function()
+    return function(form) if inspect.signature(function).parameters else {}

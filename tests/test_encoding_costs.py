@@ -26,8 +26,8 @@ def test_every_encoding_has_a_variant_or_a_reason():
 
 
 def test_every_option_is_one_run_and_the_first_has_none(tmp_path):
-    c = encoding_costs.get_config(options=True)
-    points = encoding_costs.sweep(options=True)
+    c = encoding_costs.get_config("options")
+    points = encoding_costs.sweep("options")
     study = expand("encoding_costs_options", c.to_dict(), points, tmp_path)
     names = [entry.labels["model.learned_sinks"] for entry in study.entries]
     assert names == list(encoding_costs.OPTIONS)

@@ -161,23 +161,23 @@ def test_the_encoder_decoder_learns_copy_and_reverse_to_their_threshold():
 def test_the_published_runs_and_their_analysis_are_what_the_config_asks_for_today(folder, tmp_path):
     """All but `exclude_held_out`: some were trained before evaluated inputs were held out."""
     module, form = config_of(folder.name)
-    values = module.get_config(**form)
+    values = module.get_config(*form)
     published = next(iter(records.read_all(folder).values()))
     values.train.exclude_held_out = published["config"]["train"]["exclude_held_out"]
-    points, analysis = module.sweep(**form), module.analysis(**form)
+    points, analysis = module.sweep(*form), module.analysis(*form)
     study.expand(folder.name, values.to_dict(), points, tmp_path, analysis).write(tmp_path)
     assert study_files.study_of(folder) == study_files.study_of(tmp_path)
     assert _without_titles(folder) == _without_titles(tmp_path)
 
 
 def config_of(name):
-    """The config of a study and the arguments of its form, as {"pilot": True} for noise_pilot."""
+    """The config of a study and the arguments of its form, as ("pilot",) for noise_pilot."""
     packages = {path.stem: "configs" for path in (ROOT / "configs").glob("*.py")}
     packages |= {path.stem: "configs.papers" for path in (ROOT / "configs" / "papers").glob("*.py")}
     packages |= dict.fromkeys(("quickstart", "suite_grid"), "pe_lab.studies")
     stem = max((s for s in packages if f"{name}_".startswith(f"{s}_")), key=len)
     form = name.removeprefix(stem).removeprefix("_")
-    return importlib.import_module(f"{packages[stem]}.{stem}"), {form: True} if form else {}
+    return importlib.import_module(f"{packages[stem]}.{stem}"), (form,) if form else ()
 
 
 def _without_titles(folder):

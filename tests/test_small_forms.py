@@ -14,7 +14,7 @@ from pe_lab.training import process
 from pe_lab.training.build import build_setup
 from tests.marks import full_except
 from tests.record_values import places_of
-from tests.study_configs import PRESETS, ROOT, WITH_SMOKE, expanded, module, path_of
+from tests.study_configs import PRESETS, ROOT, WITH_SMOKE, expanded, of_form, path_of
 
 SMOKE_FORMS = (*WITH_SMOKE, *PRESETS)
 
@@ -23,10 +23,10 @@ SMOKE_FORMS = (*WITH_SMOKE, *PRESETS)
 @pytest.mark.parametrize("name", WITH_SMOKE)
 def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, monkeypatch):
     """Swept in this process, and with one layer where it may: half of its time is compiling."""
-    values = module(name).get_config(smoke=True).to_dict()
+    values = of_form(name, "get_config", "smoke").to_dict()
     if name != "hybrids":  # its encodings name their layers
         values["model"]["num_layers"] = 1
-    made = study.expand(name, values, module(name).sweep(smoke=True), tmp_path)
+    made = study.expand(name, values, of_form(name, "sweep", "smoke"), tmp_path)
     monkeypatch.setattr(
         Local,
         "launch",
@@ -70,14 +70,14 @@ def test_a_form_is_asked_for_on_the_command_line(name, form, monkeypatch):
     read = _config_files.read(f"{path_of(name)}:{form}")
     assert read.name == f"{name}_{form}"
     assert study.expand(name, read.values, read.points, Path("nowhere"), read.analysis) == expanded(
-        name, **{form: True}
+        name, form=form
     )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", full_except(["coupling7", "kazemnejad10"], SMOKE_FORMS))
 def test_a_smoke_form_has_few_tokens(name):
-    for run in expanded(name, smoke=True).runs:
+    for run in expanded(name, form="smoke").runs:
         setup = build_setup(run)
         trained = max(setup.num_tokens(run.train.max_length).values())
         tested = max(setup.num_tokens(max(run.evaluate.lengths)).values())

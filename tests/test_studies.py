@@ -13,7 +13,16 @@ from pe_lab.sweeps import plans, study
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
 from tests.marks import full_except
-from tests.study_configs import PRESETS, ROOT, SHIPPED, WITH_SMOKE, expanded, module, path_of
+from tests.study_configs import (
+    PRESETS,
+    ROOT,
+    SHIPPED,
+    WITH_SMOKE,
+    expanded,
+    module,
+    of_form,
+    path_of,
+)
 
 STUDIES = (
     *WITH_SMOKE,
@@ -43,22 +52,22 @@ def test_every_study_is_tested_here():
 
 
 WITH_FIGURES = [
-    *((name, {}) for name in ("huang25", "huang8", "kazemnejad10")),
-    ("huang25", {"literature": True}),
+    *((name, "") for name in ("huang25", "huang8", "kazemnejad10")),
+    ("huang25", "literature"),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "form"), WITH_FIGURES, ids=str)
+@pytest.mark.parametrize(("name", "form"), WITH_FIGURES)
 def test_every_figure_of_the_literature_names_one_variant_and_a_tested_length(name, form):
     """An empty cell next to a figure means that a run is missing, not that the config is wrong."""
     labels_of = {}
-    for entry in expanded(name, **form).entries:
+    for entry in expanded(name, form=form).entries:
         labels = tuple(
             text for axis, text in entry.labels.items() if axis not in analysis_spec.SEED_AXES
         )
         labels_of[labels] = entry.run.evaluate.lengths
-    literatures = read_analysis_spec.from_dict(module(name).analysis(**form)).literature
+    literatures = read_analysis_spec.from_dict(of_form(name, "analysis", form)).literature
     assert literatures
     for literature in literatures:
         assert len(literature.source) > 20

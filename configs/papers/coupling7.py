@@ -51,6 +51,8 @@ from configs.papers import forms
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke", "scaled", "longer")
+
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
@@ -127,7 +129,7 @@ LONGER_TASKS = ("addition", "copy", "reverse")
 SCALED_GRID = dict(longest=6, tested=8, max_position=8)
 
 
-def get_config(smoke=False, scaled=False, longer=False):
+def get_config(form=""):
     c = base.get_config()
     c.model.update(
         width=512, feedforward_width=2048, activation="geglu", norm="rms", norm_position="both"
@@ -143,14 +145,14 @@ def get_config(smoke=False, scaled=False, longer=False):
     )
     c.evaluate.update(num_examples=1000, curve_every=5000)
     c.evaluate.exact_operands = "all"  # the authors test operands of exactly n digits each
-    if scaled or longer:
+    if form in ("scaled", "longer"):
         c.model.update(width=64, feedforward_width=256)
         c.train.update(steps=5000, warmup_steps=50, learning_rate=1e-3)
         c.evaluate.update(num_examples=250, curve_every=1000)
-    if longer:
+    if form == "longer":
         c.train.update(steps=15_000, warmup_steps=150, final_rate_fraction=0.0)
         c.evaluate.curve_every = 3000
-    if smoke:
+    if form == "smoke":
         forms.smoke(c, trained=6)
     return c
 
@@ -213,8 +215,8 @@ def training_lengths(protocol):
     return {}
 
 
-def sweep(smoke=False, scaled=False, longer=False):
-    if smoke:  # without the sizes of a protocol, which would replace the small ones
+def sweep(form=""):
+    if form == "smoke":  # without the sizes of a protocol, which would replace the small ones
         table = (dict(name="learned", max_positions=1024),)
         return grid.product(
             {"task": [grid.labelled("addition", TASKS["addition"].task)]},
@@ -224,26 +226,28 @@ def sweep(smoke=False, scaled=False, longer=False):
         )
     points = []
     for name, protocol in (TASKS | {"minesweeper": MINESWEEPER}).items():
-        if scaled:
+        if form == "scaled":
             lengths = SCALED_GRID if name == "minesweeper" else SCALED_LENGTHS
             protocol = dataclasses.replace(protocol, **lengths, **SCALED)
             if protocol.random_total is not None:
                 protocol = dataclasses.replace(protocol, random_total=128)
-        if longer:
+        if form == "longer":
             if name not in LONGER_TASKS:
                 continue
             protocol = dataclasses.replace(protocol, **LONGER_LENGTHS, **SCALED, random_total=64)
-        points += variants(name, protocol, scaled or longer)
+        points += variants(name, protocol, form in ("scaled", "longer"))
     num_seeds = 4
-    if scaled:
+    if form == "scaled":
         num_seeds = 5
-    if longer:
+    if form == "longer":
         num_seeds = 8
-    data_seeds = {"data_seed": range(1 if scaled or longer else 2)}
+    data_seeds = {"data_seed": range(1 if form in ("scaled", "longer") else 2)}
     return grid.product(points, {"seed": range(num_seeds)}, data_seeds)
 
 
-def analysis(scaled=False, longer=False):
+def analysis(form=""):
+    if form == "smoke":  # it lacks some of the variants
+        return {}
     contrasts = (
         # The positions of the test occur in training by design.
         dict(a="coupled", b="random start", seen_positions=True),
@@ -257,13 +261,13 @@ def analysis(scaled=False, longer=False):
         ),
         dict(text="Coupled positions extend further than none.", a="coupled", b="nope"),
     )
-    if longer:
+    if form == "longer":
         claims = tuple(dict(claim, at=at) for claim in claims for at in (1.5, 2))
     else:
         # No board has twice the trained side.
-        board = dict(a="coupled in the grid", b="nope", length=8 if scaled else 15)
+        board = dict(a="coupled in the grid", b="nope", length=8 if form == "scaled" else 15)
         contrasts = (*contrasts, dict(board, seen_positions=True))
-    tasks = "three" if longer else "seven"
+    tasks = "three" if form == "longer" else "seven"
     return dict(
         question=f"Do coupled positions extend {tasks} tasks further than a random start or none?",
         contrasts=contrasts,

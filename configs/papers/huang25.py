@@ -27,8 +27,10 @@ Literature: the cells that two cores train at the authors' own size and budget, 
 unique_copy with learned positions, and bin_majority with learned positions and with none.
 """
 
-from configs.papers import forms, huang8
+from configs.papers import huang8
 from pe_lab.runs import grid
+
+FORMS = ("smoke", "scaled", "literature")
 
 COPY_SIZE = (2, 1, 64, 1e-3)  # layers, heads, width, learning rate
 OTHERS = ("nope", "rope", "alibi", "t5_bias", "fire")
@@ -41,17 +43,14 @@ LITERATURE = [
 ]
 
 
-def get_config(smoke=False, scaled=False, literature=False):
-    c = huang8.get_config(scaled=scaled)  # the literature form has the protocol's own settings
-    if smoke:
-        forms.smoke(c)
-    return c
+def get_config(form=""):
+    return huang8.get_config(form)  # the literature form has the protocol's own settings
 
 
-def sweep(smoke=False, scaled=False, literature=False):
-    longest = 36 if scaled else 150
+def sweep(form=""):
+    longest = 36 if form == "scaled" else 150
     points = []
-    if literature:
+    if form == "literature":
         for task, encoding in LITERATURE:
             learned_size, nope_size = huang8.SIZES[task]
             size = learned_size if encoding == "learned" else nope_size
@@ -62,14 +61,16 @@ def sweep(smoke=False, scaled=False, literature=False):
     points += huang8.variant("repeat_copy", "learned", COPY_SIZE, longest)
     for encoding in OTHERS:
         points += huang8.variant("unique_copy", encoding, COPY_SIZE, longest)
-    if smoke:
+    if form == "smoke":
         return grid.product(points[:1], {"seed": range(1)})
     return grid.product(points, {"seed": range(5)})
 
 
-def analysis(scaled=False, literature=False):
-    study = huang8.analysis(scaled)
-    cells = LITERATURE if literature else LEARNED
+def analysis(form=""):
+    if form == "smoke":  # it lacks some of the variants
+        return {}
+    study = huang8.analysis(form)
+    cells = LITERATURE if form == "literature" else LEARNED
     names = [f"{task} · {encoding}" for task, encoding in cells]
     sources = []
     for source in study["literature"]:
@@ -89,16 +90,16 @@ def analysis(scaled=False, literature=False):
             strict=True,
         )
     ]
-    if not literature:
-        first_bin = (13, 24) if scaled else (51, 100)
+    if form != "literature":
+        first_bin = (13, 24) if form == "scaled" else (51, 100)
         claims = huang8.claims((("unique_copy", "repeat_copy"),), first_bin)
     study = study | dict(
         literature=tuple(sources),
         reproduction=dict(
-            paper="Huang et al. 2024", is_authors_size=not scaled, claims=tuple(claims)
+            paper="Huang et al. 2024", is_authors_size=form != "scaled", claims=tuple(claims)
         ),
     )
-    if literature:
+    if form == "literature":
         return study | dict(
             question="Do our runs reach the authors' figures at their own size?",
             contrasts=(),  # learned positions see the positions of the test in training

@@ -43,6 +43,8 @@ from configs.papers import forms
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke", "scaled", "longer")
+
 AUTHORS = (
     "Huang et al. 2024, mean of the first five solved runs, or of any five with 12 layers "
     "(bin_majority_interleave and parity without positions, addition): "
@@ -100,7 +102,7 @@ PUBLISHED = {
 }
 
 
-def get_config(smoke=False, scaled=False, longer=False):
+def get_config(form=""):
     c = base.get_config()
     c.model.update(tied_output=True, scale_embeddings=False)
     c.train.update(
@@ -124,18 +126,18 @@ def get_config(smoke=False, scaled=False, longer=False):
         curve_lengths=(10, 20, 30, 40, 50),
         curve_examples=400,
     )
-    if scaled or longer:
+    if form in ("scaled", "longer"):
         c.train.update(steps=6000, batch_size=32, max_length=12)
         c.evaluate.update(
             lengths=(6, 12, *range(14, 36, 3)),
             curve_every=600,
             curve_lengths=(4, 8, 12),
         )
-    if longer:
+    if form == "longer":
         c.train.steps = 30_000
         # A run ends at the first point with 100 % at all of these lengths.
         c.evaluate.update(curve_every=3000, curve_lengths=tuple(range(4, 13)))
-    if smoke:
+    if form == "smoke":
         forms.smoke(c)
     return c
 
@@ -177,26 +179,28 @@ def variant(task, encoding, size, longest):
     )
 
 
-def sweep(smoke=False, scaled=False, longer=False):
+def sweep(form=""):
     points = []
-    longest = 36 if scaled or longer else 150
+    longest = 36 if form in ("scaled", "longer") else 150
     for task, sizes in SIZES.items():
         for encoding, size in zip(("learned", "nope"), sizes, strict=True):
-            if longer and (task, encoding) not in VARIANTS_OF_CLAIMS:
+            if form == "longer" and (task, encoding) not in VARIANTS_OF_CLAIMS:
                 continue
-            if scaled or longer or smoke:
+            if form in ("scaled", "longer", "smoke"):
                 size = SMALL
             points += variant(task, encoding, size, longest)
-    if smoke:  # strings of this task seldom repeat, even short ones
+    if form == "smoke":  # strings of this task seldom repeat, even short ones
         points = variant("unique_copy", "learned", SMALL, longest=150)
         return grid.product(points[:1], {"seed": range(1)})
-    return grid.product(points, {"seed": range(8 if longer else 5)})
+    return grid.product(points, {"seed": range(8 if form == "longer" else 5)})
 
 
-def analysis(scaled=False, longer=False):
-    scaled = scaled or longer
-    length = 12 if scaled else 50
-    last_of_first_bin = 23 if scaled else 98
+def analysis(form=""):
+    if form == "smoke":  # it lacks some of the variants
+        return {}
+    is_scaled = form in ("scaled", "longer")
+    length = 12 if is_scaled else 50
+    last_of_first_bin = 23 if is_scaled else 98
     bins = ((length + 1, 2 * length), (2 * length + 1, 3 * length))
     measures = [
         dict(name="exact_match", lengths=lengths, label="{}..{}".format(*lengths))
@@ -216,11 +220,11 @@ def analysis(scaled=False, longer=False):
         tables=(dict(title="By bin", measures=("extrapolates", *measures)),),
         reproduction=dict(
             paper="Huang et al. 2024",
-            is_authors_size=not scaled,
+            is_authors_size=not is_scaled,
             claims=tuple(claims(PREDICTED, bins[0])),
         ),
         # The scaled form does not train on the lengths of the figures.
-        literature=() if scaled else (dict(source=AUTHORS, figures=figures),),
+        literature=() if is_scaled else (dict(source=AUTHORS, figures=figures),),
     )
 
 

@@ -47,6 +47,8 @@ from configs.papers import forms
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke", "scaled", "longer")
+
 AUTHORS = (
     "Kazemnejad et al. 2023, mean of three seeds: McGill-NLP/length-generalization at 40f8a44, "
     "results/sanity_check.jsonl, test_acc of the best_run_seed_exp runs of cmc (copy), mc "
@@ -147,7 +149,7 @@ ENCODINGS = [
 OTHERS = ("t5_bias", "alibi", "rope", "sinusoidal")
 
 
-def get_config(smoke=False, scaled=False, longer=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.model.update(
@@ -174,37 +176,41 @@ def get_config(smoke=False, scaled=False, longer=False):
     )
     c.evaluate.update(num_examples=1000, curve_every=2000)
     c.evaluate.exact_operands = "longest"  # at least one operand is as long as the test says
-    if scaled or longer:
+    if form in ("scaled", "longer"):
         c.model.update(width=64, num_layers=2, num_heads=4, feedforward_width=256, dropout=0.0)
         c.train.update(steps=4000, batch_size=32, warmup_steps=240, learning_rate=1e-3)
         c.evaluate.update(num_examples=500, curve_every=1000)
-    if longer:
+    if form == "longer":
         c.model.num_layers = 4
         c.train.update(steps=16_000, warmup_steps=960)
         c.evaluate.curve_every = 4000
-    if smoke:
+    if form == "smoke":
         forms.smoke(c)
         c.train.min_length = 2  # of the shortest chain of lego
         c.evaluate.num_examples = 16  # its chains are long
     return c
 
 
-def sweep(smoke=False, scaled=False, longer=False):
-    if smoke:
+def sweep(form=""):
+    if form == "smoke":
         last = {"model.encodings": ENCODINGS[-1:]}
         return grid.product({"task": SHORT[-1:]}, last, {"seed": range(1)})
-    if longer:
+    if form == "longer":
         tasks = grid.concat(trained_on(4, 10, LONGER), trained_on(4, 8, SHORT[1:3]))
         return grid.product(tasks, {"model.encodings": ENCODINGS}, {"seed": range(8)})
     # Every pair of 1 to 8 digits is equally likely, as length 8 alone gives.
     pairs = {"train.lengths": dict(name="fixed"), "evaluate.validation_lengths": (8,)}
     tasks = grid.concat(
-        trained_on(4, 10 if scaled else 20, COPIES if scaled else COPIES + VARIANTS),
+        trained_on(
+            4, 10 if form == "scaled" else 20, COPIES if form == "scaled" else COPIES + VARIANTS
+        ),
         trained_on(1, 8, ADDITION, pairs),
         trained_on(4, 8, SHORT),
         trained_on(3, 8, PARITY),
     )
-    return grid.product(tasks, {"model.encodings": ENCODINGS}, {"seed": range(6 if scaled else 3)})
+    return grid.product(
+        tasks, {"model.encodings": ENCODINGS}, {"seed": range(6 if form == "scaled" else 3)}
+    )
 
 
 def trained_on(shortest, longest, tasks, settings=None):
@@ -225,7 +231,9 @@ def trained_on(shortest, longest, tasks, settings=None):
     )
 
 
-def analysis(scaled=False, longer=False):
+def analysis(form=""):
+    if form == "smoke":  # it lacks some of the variants
+        return {}
     figures = [
         (f"{task} · {encoding}", length, value)
         for task, by_encoding in PUBLISHED.items()
@@ -233,12 +241,12 @@ def analysis(scaled=False, longer=False):
         for length, value in zip(LENGTHS, values, strict=True)
     ]
     # The scaled form does not train on the lengths of the figures.
-    literature = () if scaled or longer else (dict(source=AUTHORS, figures=figures),)
+    literature = () if form in ("scaled", "longer") else (dict(source=AUTHORS, figures=figures),)
     claims = tuple(
         dict(text=f"No positions extend further than {other}.", a="nope", b=other)
         for other in OTHERS
     )
-    if longer:
+    if form == "longer":
         claims = tuple(
             dict(claim, at=1.5, is_mean=is_mean) for claim in claims for is_mean in (False, True)
         )

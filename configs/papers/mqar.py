@@ -45,10 +45,12 @@ from configs.papers import forms
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke", "scaled", "longer")
+
 PAIRS = (4, 8, 16)
 
 
-def get_config(smoke=False, scaled=False, longer=False):
+def get_config(form=""):
     c = base.get_config()
     c.task = dict(name="associative_recall", slots_per_pair=7, random_filler=False)
     c.layout.end_token = False
@@ -66,33 +68,33 @@ def get_config(smoke=False, scaled=False, longer=False):
         clip_norm=1e9,  # no clipping
     )
     c.evaluate.update(num_examples=3000, batch_size=250, curve_every=391, curve_examples=500)
-    if scaled or longer:
+    if form in ("scaled", "longer"):
         c.task = dict(
             name="associative_recall", num_symbols=256, slots_per_pair=1, random_filler=False
         )
         c.train.update(steps=6000, batch_size=64, num_examples=10_000)
         c.evaluate.update(num_examples=1000, curve_every=250, curve_examples=250)
-    if smoke:
+    if form == "smoke":
         c.task = dict(name="associative_recall", num_symbols=64, slots_per_pair=1)
         forms.smoke(c, trained=4)
     return c
 
 
-def sweep(smoke=False, scaled=False, longer=False):
+def sweep(form=""):
     encodings = [
         grid.labelled("learned", (dict(name="learned", max_positions=258, init_std=1.0),)),
         (dict(name="nope"),),
         (dict(name="rope"),),
     ]
-    if smoke:
+    if form == "smoke":
         return grid.product(
             {"model.width": [16]}, {"model.encodings": encodings[:1]}, {"seed": range(1)}
         )
     widths, num_pairs, num_seeds = (64, 128, 256, 512), PAIRS, 1
-    rates = (1e-3, 1e-2) if scaled or longer else (1e-4, 4.6e-4, 2.2e-3, 1e-2)
-    if scaled:
+    rates = (1e-3, 1e-2) if form in ("scaled", "longer") else (1e-4, 4.6e-4, 2.2e-3, 1e-2)
+    if form == "scaled":
         widths, num_seeds = (32, 64), 5
-    if longer:
+    if form == "longer":
         widths, num_pairs, num_seeds = (64,), PAIRS[1:], 8
     counts = grid.zipped(
         {"train.max_length": [grid.labelled(f"{pairs} pairs", pairs) for pairs in num_pairs]},
@@ -104,12 +106,16 @@ def sweep(smoke=False, scaled=False, longer=False):
     return grid.product(variants, {"train.learning_rate": rates}, {"seed": range(num_seeds)})
 
 
-def analysis(scaled=False, longer=False):
+def analysis(form=""):
+    if form == "smoke":  # it lacks some of the variants
+        return {}
     accuracy = dict(name="token_accuracy", at=1)
     return dict(
         question="Which width and which positions does it take to look up many pairs at once?",
         tuned=("train.learning_rate",),
-        contrasts=(("learned", "nope"), ("learned", "rope")) if scaled or longer else (),
+        contrasts=(("learned", "nope"), ("learned", "rope"))
+        if form in ("scaled", "longer")
+        else (),
         extrapolation=dict(at=1, threshold=0.9),  # no longer example is tested
         tables=(
             dict(

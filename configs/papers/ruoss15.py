@@ -52,6 +52,8 @@ from configs.papers import forms
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke", "scaled", "longer")
+
 TASKS = [
     dict(name=name)
     for name in (
@@ -76,7 +78,7 @@ LONGER_TASKS = ("even_pairs", "bucket_sort", "cycle_navigation", "missing_duplic
 LONGEST = 2048  # positions
 
 
-def get_config(smoke=False, scaled=False, longer=False):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.layout.update(name="encoder", end_token=False)
@@ -97,7 +99,7 @@ def get_config(smoke=False, scaled=False, longer=False):
     )
     c.evaluate.update(lengths=tuple(range(1, 501)), curve_every=10_000, curve_lengths=(40, 100))
     c.execution.max_members = 30
-    if scaled or longer:
+    if form in ("scaled", "longer"):
         c.model.num_layers = 2
         c.train.update(steps=2000, batch_size=32, max_length=10, learning_rate=1e-3)
         c.evaluate.update(
@@ -106,16 +108,16 @@ def get_config(smoke=False, scaled=False, longer=False):
             curve_every=1000,
             curve_lengths=(10, 20),
         )
-    if longer:
+    if form == "longer":
         c.train.update(steps=20_000, schedule="cosine", final_rate_fraction=0.0)
         c.evaluate.curve_every = 2000
-    if smoke:
+    if form == "smoke":
         forms.smoke(c)
     return c
 
 
-def sweep(smoke=False, scaled=False, longer=False):
-    longest = 256 if scaled or longer else LONGEST
+def sweep(form=""):
+    longest = 256 if form in ("scaled", "longer") else LONGEST
     once = dict(name="randomized", maximum=longest)
     each_layer = dict(name="randomized", maximum=longest, per_layer=True)
     encodings = {
@@ -134,14 +136,14 @@ def sweep(smoke=False, scaled=False, longer=False):
         randomized = grid.labelled(scheme, once if scheme == "randomized" else each_layer)
         schemes = [contiguous] if name == "none" else [contiguous, randomized]
         encoding = grid.labelled(name, specs)
-        if not (longer and name == "none"):
+        if not (form == "longer" and name == "none"):
             points += grid.product({"model.encodings": [encoding]}, {"positions": schemes})
-    if longer:
+    if form == "longer":
         tasks = [task for task in TASKS if task["name"] in LONGER_TASKS]
         return grid.product({"task": tasks}, points, {"seed": range(8)})
-    if smoke:
+    if form == "smoke":
         return grid.product({"task": TASKS[-1:]}, points[-1:], {"seed": range(1)})
-    if scaled:
+    if form == "scaled":
         return grid.product({"task": TASKS}, points, {"seed": range(5)})
     rates = {"train.learning_rate": [1e-4, 3e-4, 5e-4]}
     return grid.product({"task": TASKS}, points, rates, {"seed": range(10)})
@@ -153,9 +155,12 @@ def _scheme(name):
     return "randomized" if at_input else "randomized in each layer"
 
 
-def analysis(scaled=False, longer=False):
-    scaled = scaled or longer
-    trained, tested = (10, 50) if scaled else (40, 500)
+def analysis(form=""):
+    if form == "smoke":  # it lacks some of the variants
+        return {}
+    is_scaled = form in ("scaled", "longer")
+    number_of_tasks = "five" if form == "longer" else "fifteen"
+    trained, tested = (10, 50) if is_scaled else (40, 500)
     accuracy = dict(name="token_accuracy", lengths=(trained + 1, tested))
     beyond = "Token accuracy beyond the training lengths"
     tables = [
@@ -180,9 +185,9 @@ def analysis(scaled=False, longer=False):
     )
     return dict(
         question="Do randomized positions let each encoding extend to lengths beyond training, on "
-        f"{'five' if longer else 'fifteen'} tasks?",
+        f"{number_of_tasks} tasks?",
         reproduction=dict(paper="Ruoss et al. 2023", claims=claims),
-        tuned=() if scaled else ("train.learning_rate",),
+        tuned=() if is_scaled else ("train.learning_rate",),
         oracle="Ruoss et al. 2023, which gives the best rate and seed by the test",
         tables=tuple(tables),
     )

@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -170,9 +170,8 @@ def _no_key(inner: object, path: list[str], key: str) -> UserError:
 def _load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any]]:
     """Return the config of a file, the points of its sweep, and its analysis.
 
-    A form, such as smoke, is an argument of the file's functions. If analysis() does not take it,
-    the form lacks some of the variants, and it has the default analysis. A file without sweep() has
-    one point.
+    A form, such as smoke, is a name in the file's FORMS and the argument of its functions. A form
+    without an analysis of its own has the default analysis. A file without sweep() has one point.
 
     Raises:
       UserError: the file has no such form, or it cannot be loaded.
@@ -183,7 +182,9 @@ def _load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any
     module = importlib.util.module_from_spec(spec)
     with _readable(path), _as_imported(module):
         spec.loader.exec_module(module)
-        forms = _parameters(module.get_config)
+        forms = getattr(module, "FORMS", ())
+        if isinstance(forms, str):  # ("smoke") is no tuple
+            raise TypeError(f'FORMS is a tuple of names, as ("smoke",), got {forms!r}')
     if isinstance(
         getattr(module, "tune", None), Mapping
     ):  # of pe_lab 0.1: it would change the runs
@@ -192,17 +193,17 @@ def _load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any
             f'their axis in analysis(), as in tuned=("train.learning_rate",).'
         )
     if form and not forms:
-        raise UserError(f"{path} has no form {form!r}: its get_config() takes no arguments.")
+        raise UserError(f"{path} has no form {form!r}: it has no FORMS.")
     if form and form not in forms:
         raise unknown(f"The list of forms of {path}", form, forms)
-    chosen = {form: True} if form else {}
+    chosen = (form,) if form else ()
     with _readable(path), _as_imported(module):
-        values = module.get_config(**chosen)
+        values = module.get_config(*chosen)
         if not isinstance(values, Mapping | ConfigDict):
             raise TypeError(f"get_config() returned {values!r}, not a config")
         config = ConfigDict(plain_values.plain(values))  # sorted, so the keys must be texts
         _make_plain(config)
-        points = module.sweep(**chosen) if hasattr(module, "sweep") else grid.product()
+        points = module.sweep(*chosen) if hasattr(module, "sweep") else grid.product()
         if not isinstance(points, list):
             raise TypeError(
                 f"sweep() returns a list of points, as grid.product(...) does, got {points!r}"
@@ -226,18 +227,14 @@ def _make_plain(config: ConfigDict) -> None:
                 config.update(plain_values.plain({key: value}))
 
 
-def _analysis(module: ModuleType, chosen: dict[str, bool]) -> dict[str, Any]:
+def _analysis(module: ModuleType, chosen: tuple[str, ...]) -> dict[str, Any]:
     function = getattr(module, "analysis", None)
-    if function is None or not chosen.keys() <= set(_parameters(function)):
+    if function is None or (chosen and not inspect.signature(function).parameters):
         return {}
-    analysis = function(**chosen)
+    analysis = function(*chosen)
     if not isinstance(analysis, dict):
         raise TypeError(f"analysis() returns a dict, as dict(question=...), got {analysis!r}")
     return analysis
-
-
-def _parameters(function: Callable[..., object]) -> list[str]:
-    return list(inspect.signature(function).parameters)
 
 
 @contextlib.contextmanager

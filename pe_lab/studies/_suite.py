@@ -54,7 +54,7 @@ SMOKE = Form(
 
 
 def get_config(form=FULL):
-    c = suite_grid.get_config(smoke=form.is_smoke)
+    c = suite_grid.get_config("smoke" if form.is_smoke else "")
     if form.is_smoke:
         c.execution.chunk_steps = 6
     return c

@@ -10,14 +10,16 @@ as one page. A checkout has a published form: results/published/quickstart/READM
 from pe_lab.runs import grid
 from pe_lab.studies import base
 
+FORMS = ("smoke",)
 
-def get_config(smoke=False):
+
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.task = dict(name="copy", num_symbols=24)
     c.train.update(steps=800, batch_size=32, max_length=8, learning_rate=6e-3, warmup_steps=50)
     c.evaluate.update(lengths=(4, 8, 10, 12, 16, 24), curve_every=200, curve_lengths=(8, 16))
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_layers=1, num_heads=2, feedforward_width=16)
         c.train.update(steps=4, batch_size=8, max_length=4, warmup_steps=1)
         c.evaluate.update(lengths=(4, 8), num_examples=16, batch_size=8)
@@ -25,7 +27,7 @@ def get_config(smoke=False):
     return c
 
 
-def sweep(smoke=False):
+def sweep(form=""):
     longest = 2 * 8 + 2  # tokens of the longest training example: where its learned table ends
     learned = dict(name="learned", max_positions=longest)
     encodings = [
@@ -42,7 +44,7 @@ def sweep(smoke=False):
         (dict(name="t5_bias"),),
         (dict(name="alibi"),),
     ]
-    if smoke:
+    if form == "smoke":
         few = [(dict(name=name),) for name in ("shaw", "rope")]
         return grid.product({"model.encodings": few}, {"seed": range(1)})
     variants = grid.concat(

@@ -59,7 +59,7 @@ TASKS = {
     "flip_flop": (dict(name="flip_flop"), 16, 3000),
     "addition": ({**_ADDITION, "padding": "answer", "hints": 40}, 8, 3750),
 }
-FORMS = {  # with one task alone
+_ALONE = {  # forms with one task
     "copying": "copy",
     "repeated": "copy repeated",
     "recall": "recall",
@@ -67,6 +67,7 @@ FORMS = {  # with one task alone
     "flip_flop": "flip_flop",
     "addition": "addition",
 }
+FORMS = ("pilot", *_ALONE, "smoke")
 # Forms of addition in the pilot, in the order of preference.
 ADDITIONS = {
     "addition, padded": ({**_ADDITION, "padding": "answer"}, 8, 3750),
@@ -77,39 +78,30 @@ ADDITIONS = {
 PILOT_ENCODINGS, PILOT_RATES = ("rope", "alibi", "t5_bias", "shaw"), (1e-3, 3e-3)
 
 
-def get_config(
-    pilot=False,
-    copying=False,
-    repeated=False,
-    recall=False,
-    sort=False,
-    flip_flop=False,
-    addition=False,
-    smoke=False,
-):
+def get_config(form=""):
     c = base.get_config()
     c.train.criterion = None  # a fixed budget
     c.train.update(batch_size=32, warmup_steps=100)
     c.evaluate.update(curve_every=250)
-    if smoke:
+    if form == "smoke":
         c.model.update(width=16, num_heads=2, feedforward_width=16)
         c.train.update(batch_size=8, warmup_steps=2)
         c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
     return c
 
 
-def sweep(pilot=False, smoke=False, **alone):
-    if pilot:
+def sweep(form=""):
+    if form == "pilot":
         encodings = {"model.encodings": [(dict(name=name),) for name in PILOT_ENCODINGS]}
         of_pilot = {"train.learning_rate": PILOT_RATES, "seed": range(1)}
         return grid.product(encodings, tasks(ADDITIONS), of_pilot)
-    if smoke:
+    if form == "smoke":
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(TASKS.items())[:1]}
         return grid.product(_rows()[:2], tasks(steps), {"seed": range(1)})
     rates = {"train.learning_rate": RATES}
     points = []
-    chosen = [FORMS[form] for form, is_chosen in alone.items() if is_chosen]
-    for name in chosen or TASKS:  # one task after the other, in this order
+    chosen = [_ALONE[form]] if form in _ALONE else TASKS
+    for name in chosen:  # one task after the other, in this order
         of_task = tasks({name: TASKS[name]})
         points += grid.product(_rows(), of_task, rates, {"seed": range(SEEDS)})
     return points
@@ -161,20 +153,14 @@ def tasks(chosen, curves=None):
     return points
 
 
-def analysis(
-    pilot=False,
-    copying=False,
-    repeated=False,
-    recall=False,
-    sort=False,
-    flip_flop=False,
-    addition=False,
-):
+def analysis(form=""):
+    if form == "smoke":  # it lacks some of the variants
+        return {}
     question = "What does an encoding do at most learning rates, at its best one, and at the one "
     return dict(
         question=question + "that validation chooses?",
         contrasts=()
-        if pilot
+        if form == "pilot"
         else (
             ("rope", "alibi"),
             ("rope", "nope"),

@@ -69,8 +69,8 @@ def short_suite(monkeypatch):
     """The complete form with tiny models and two tasks."""
     form = replace(suite.FULL, tasks=suite.SMOKE.tasks)
     monkeypatch.setattr(suite, "FULL", form)
-    monkeypatch.setattr(suite, "get_config", lambda form: suite_grid.get_config(smoke=True))
-    timed = suite_grid.get_config(smoke=True)
+    monkeypatch.setattr(suite, "get_config", lambda form: suite_grid.get_config("smoke"))
+    timed = suite_grid.get_config("smoke")
     timed.task = dict(name="copy", num_symbols=8)
     timed.train.update(max_length=4)
     timed.evaluate.update(lengths=(4,), curve_lengths=(4,))

@@ -1,7 +1,5 @@
 """The protocols of configs/papers have the training data, rates and runs of the authors."""
 
-import importlib
-import inspect
 from pathlib import Path
 
 import jax
@@ -12,6 +10,7 @@ from pe_lab.contrib.papers.tasks.minesweeper import _SEPARATOR
 from pe_lab.sweeps import study
 from pe_lab.tasks import _grids
 from pe_lab.training.build import build_setup
+from tests.study_configs import module, of_form
 from tests.tasks.cases import parts, rows
 from tests.tasks.drawing import sample
 
@@ -29,27 +28,18 @@ WITH_SCALED_FORM = (
 )
 
 
-def module(name):
-    return importlib.import_module(f"configs.papers.{name}")
-
-
-def points(name, **form):
-    return module(name).sweep(**form)
-
-
-def analysis(name, **form):
-    analyze = module(name).analysis
-    return analyze(**form) if form.keys() <= inspect.signature(analyze).parameters.keys() else {}
+def points(name, form=""):
+    return of_form(name, "sweep", form)
 
 
 def labels(point):
     return [choice.label for choice in point.values() if choice.label]
 
 
-def run_of(name, *wanted, **form):
+def run_of(name, *wanted, form=""):
     """The first run of a protocol that has these labels."""
-    values = module(name).get_config(**form)
-    point = next(p for p in points(name, **form) if {*wanted} <= {*labels(p)})
+    values = of_form(name, "get_config", form)
+    point = next(p for p in points(name, form) if {*wanted} <= {*labels(p)})
     (run,) = study.expand(name, values.to_dict(), [point], Path("unused"), {}).runs
     return run
 
@@ -73,7 +63,7 @@ def chi_square(counts, expected):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", [{}, {"scaled": True}], ids=str)
+@pytest.mark.parametrize("form", ["", "scaled"])
 @pytest.mark.parametrize(
     ("name", "task", "sign"),
     [
@@ -86,9 +76,9 @@ def chi_square(counts, expected):
     ],
 )
 def test_each_operand_of_training_has_a_uniform_number_of_digits(name, task, sign, form):
-    if (name, task, form) == ("abacus4", "multiplication", {"scaled": True}):
+    if (name, task, form) == ("abacus4", "multiplication", "scaled"):
         pytest.skip("the scaled form has no multiplication")
-    run = run_of(name, task, **form)
+    run = run_of(name, task, form=form)
     arithmetic, examples = training_examples(run)
     longest = run.train.max_length
     operands = [arithmetic.operands_of(parts(example)[0], sign) for example in examples]
@@ -109,9 +99,9 @@ def test_pairs_of_operands_are_equally_frequent_in_kazemnejad10():
     assert abs(chi_square(counts, COUNT / 64)) < 5
 
 
-@pytest.mark.parametrize("form", [{}, {"scaled": True}], ids=str)
+@pytest.mark.parametrize("form", ["", "scaled"])
 def test_both_sides_of_a_training_board_of_minesweeper_are_uniform(form):
-    run = run_of("coupling7", "minesweeper", **form)
+    run = run_of("coupling7", "minesweeper", form=form)
     _, examples = training_examples(run)
     num_sides = run.train.max_length - 4
     counts = np.zeros((num_sides, num_sides))
@@ -134,7 +124,7 @@ def test_mqar_trains_64_passes_without_clipping():
     ("name", "ratio"), [("mqar", 1.0), ("huang8", 1.0), ("huang25", 1.0), ("ruoss15", 6.25)]
 )
 def test_learned_positions_start_at_the_authors_ratio_to_tokens(name, ratio):
-    setup = build_setup(run_of(name, "learned", scaled=True), trained=False)
+    setup = build_setup(run_of(name, "learned", form="scaled"), trained=False)
     model = setup.model(setup.initial_params(0))
     (stack,) = model.stacks.values()
     (learned,) = stack.input_encodings
@@ -143,13 +133,13 @@ def test_learned_positions_start_at_the_authors_ratio_to_tokens(name, ratio):
 
 
 @pytest.mark.parametrize("name", ["huang8", "huang25"])
-@pytest.mark.parametrize(("form", "trained"), [({}, 50), ({"scaled": True}, 12)], ids=str)
+@pytest.mark.parametrize(("form", "trained"), [("", 50), ("scaled", 12)])
 def test_bins_of_huang_have_the_mean_length_of_uniform_lengths(name, form, trained):
-    tested = module(name).get_config(**form).evaluate.lengths
+    tested = of_form(name, "get_config", form).evaluate.lengths
     for first, last in ((trained + 1, 2 * trained), (2 * trained + 1, 3 * trained)):
         lengths = [length for length in tested if first <= length <= last]
         assert np.mean(lengths) == (first + last) / 2
-    assert analysis(name, **form)["extrapolation"]["length"] in tested
+    assert of_form(name, "analysis", form)["extrapolation"]["length"] in tested
 
 
 def test_cells_of_huang_with_twelve_layers_are_not_said_to_be_solved():
@@ -203,7 +193,7 @@ def test_coupling7_has_the_batches_and_tests_of_the_authors_scripts():
 
 @pytest.mark.parametrize("name", WITH_SCALED_FORM)
 def test_a_scaled_form_has_five_seeds_or_more(name):
-    seeds = {point["seed"].value for point in points(name, scaled=True)}
+    seeds = {point["seed"].value for point in points(name, "scaled")}
     assert len(seeds) >= 5
 
 
@@ -211,20 +201,20 @@ def test_a_scaled_form_has_five_seeds_or_more(name):
 def test_a_scaled_form_shows_no_figures_of_lengths_that_it_does_not_test(name):
     figures = [
         figure
-        for source in analysis(name, scaled=True).get("literature", ())
+        for source in of_form(name, "analysis", "scaled").get("literature", ())
         for figure in source["figures"]
     ]
     for variant, length, _ in figures:
-        run = run_of(name, *variant.split(" · "), scaled=True)
+        run = run_of(name, *variant.split(" · "), form="scaled")
         first, last = (length, length) if isinstance(length, int) else length
         assert any(first <= tested <= last for tested in run.evaluate.lengths)
 
 
 def test_the_literature_form_of_huang25_trains_the_small_cells_of_the_authors():
-    form = dict(literature=True)
+    form = "literature"
     runs = {
-        (*labels(point),): run_of("huang25", *labels(point), **form)
-        for point in points("huang25", **form)
+        (*labels(point),): run_of("huang25", *labels(point), form=form)
+        for point in points("huang25", form)
     }
     sizes = {
         label[:2]: (run.model.num_layers, run.model.num_heads, run.model.width)
@@ -236,8 +226,8 @@ def test_the_literature_form_of_huang25_trains_the_small_cells_of_the_authors():
         ("bin_majority", "nope"): (1, 1, 16),
     }
     assert {(run.train.steps, run.train.max_length) for run in runs.values()} == {(30_000, 50)}
-    assert {point["seed"].value for point in points("huang25", **form)} == {*range(5)}
-    (source,) = analysis("huang25", **form)["literature"]
+    assert {point["seed"].value for point in points("huang25", form)} == {*range(5)}
+    (source,) = of_form("huang25", "analysis", form)["literature"]
     published = {variant: value for variant, bin_, value in source["figures"] if bin_ == (51, 100)}
     assert published == {
         "unique_copy · learned": 0.9986,

@@ -289,23 +289,23 @@ def test_bad_claims_are_refused_with_one_sentence(values, error):
 @pytest.mark.parametrize(
     ("name", "forms"),
     [
-        ("huang8", ({}, {"scaled": True}, {"longer": True})),
-        ("huang25", ({}, {"scaled": True}, {"literature": True})),
-        ("kazemnejad10", ({}, {"scaled": True})),
-        ("coupling7", ({}, {"scaled": True})),
-        ("abacus4", ({}, {"scaled": True})),
-        ("jelassi3", ({}, {"scaled": True}, {"longer": True})),
-        ("lm_extrapolation", ({}, {"scaled": True})),
-        ("ruoss15", ({}, {"scaled": True})),
+        ("huang8", ((), ("scaled",), ("longer",))),
+        ("huang25", ((), ("scaled",), ("literature",))),
+        ("kazemnejad10", ((), ("scaled",))),
+        ("coupling7", ((), ("scaled",))),
+        ("abacus4", ((), ("scaled",))),
+        ("jelassi3", ((), ("scaled",), ("longer",))),
+        ("lm_extrapolation", ((), ("scaled",))),
+        ("ruoss15", ((), ("scaled",))),
     ],
 )
 def test_claims_of_the_papers_name_variants_of_their_sweep(name, forms):
     module = importlib.import_module(f"configs.papers.{name}")
     for form in forms:
-        spec = read_analysis_spec.from_dict(module.analysis(**form))
+        spec = read_analysis_spec.from_dict(module.analysis(*form))
         labels = [
             {path: choice.label for path, choice in point.items() if path != "seed"}
-            for point in module.sweep(**form)
+            for point in module.sweep(*form)
         ]
         check_analysis_spec.check(spec, labels)
         assert spec.reproduction.claims

@@ -28,6 +28,10 @@ def in_sweep(points):
             "Did you mean 'scaled'? It has: longer, scaled, smoke.",
         ),
         (
+            ["--config=configs/toy.py:smoke"],
+            "configs/toy.py has no form 'smoke': it has no FORMS.",
+        ),
+        (
             ["--config=nowhere/quickstart.py"],
             "There is no file nowhere/quickstart.py. Did you mean 'quickstart'?\n",
         ),
@@ -110,6 +114,11 @@ def test_a_command_that_cannot_be_used_is_one_line_and_status_2(
             " (line 1) cannot be loaded: ModuleNotFoundError: No module named 'no_such_package'",
         ),
         ("x = 1", " cannot be loaded: AttributeError: "),
+        (
+            'FORMS = ("smoke")',
+            " cannot be loaded: TypeError: FORMS is a tuple of names, "
+            """as ("smoke",), got 'smoke'""",
+        ),
         ("import sys\nsys.exit(3)", " (line 2) cannot be loaded: SystemExit: 3"),
         (
             "class Own(KeyboardInterrupt): pass\nraise Own('enough')",
