@@ -145,12 +145,7 @@ def _first_step(values: Sequence[FirstStep]) -> Cell:
     median = kaplan_meier.median(values)
     if median is None:
         return Cell(DASH)
-    bounds = kaplan_meier.interval(values)
-    if bounds is None:
-        return Cell(str(median), median.step, count=len(values))
-    first, last = bounds
-    interval = Interval(float(first.step), float(last.step), "Kaplan–Meier")
-    return Cell(f"{median} [{first}, {last}]", median.step, interval, len(values))
+    return Cell(str(median), median.step, count=len(values))
 
 
 def _every_seed(sample: Sample) -> list[Cell]:

@@ -20,7 +20,7 @@ SIGNS = {
     f"the run did not finish, or nobody has measured it.",
     EDGE: "(edge): the smallest or largest value tried; a wider grid may do better.",
     "→": "→: beyond the training length.",
-    "> ": "> N: fewer than half of the runs got there by step N; in brackets: no upper bound.",
+    "> ": "> N: fewer than half of the runs got there by step N.",
     "±": "±: one standard deviation over seeds, of outcomes that often fall into two groups.",
 }
 NOT_SOLVED = (
@@ -28,7 +28,7 @@ NOT_SOLVED = (
 )
 FIRST_STEPS = (
     "*steps to solve*, *steps to extrapolate*: Kaplan–Meier median over runs of the first point of "
-    "the curve that reaches the threshold; brackets, from five runs on, are 95 % intervals."
+    "the curve that reaches the threshold."
 )
 
 

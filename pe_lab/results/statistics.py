@@ -51,7 +51,7 @@ class Interval:
 
     low: float
     high: float
-    # wilson, order statistics, t, BCa, percentile, jackknife, constant, Kaplan–Meier
+    # wilson, order statistics, t, BCa, percentile, jackknife, constant
     kind: str
 
 

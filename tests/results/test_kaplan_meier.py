@@ -80,15 +80,6 @@ def test_the_estimate_of_kaplan_and_meier_by_hand():
     assert estimate.shares.tolist() == pytest.approx(by_hand)
 
 
-def test_the_interval_of_a_share_by_hand():
-    """Of five runs one is there: log-log with Greenwood's variance 1 / (5 * 4)."""
-    estimate = kaplan_meier.reached(times(1, 2, -3, -3, -3))
-    half = 1.959964 * 0.05**0.5 / 0.2231436  # over -log(0.8)
-    remaining = (0.8**2.718281828**half, 0.8**2.718281828**-half)
-    assert estimate.low[0] == pytest.approx(1 - remaining[1], abs=1e-5)
-    assert estimate.high[0] == pytest.approx(1 - remaining[0], abs=1e-5)
-
-
 @pytest.mark.parametrize(
     ("steps", "median"),
     [
@@ -107,27 +98,14 @@ def test_the_median_is_censored_if_fewer_than_half_of_the_runs_got_there(steps, 
     assert str(kaplan_meier.median(times(*steps))) == median
 
 
-@pytest.mark.parametrize(
-    ("steps", "ends"),
-    [
-        # Before the last of n runs, 1 / n remains. Greenwood's variance and the log-log form give
-        # an upper bound of 0.58 for n = 5, 0.52 for n = 6 and 0.46 for n = 7, by hand.
-        ((1, 2, 3, 4, 5), (1, -5)),
-        ((1, 2, 3, 4, 5, 6), (1, -6)),
-        ((1, 2, 3, 4, 5, 6, 7), (1, 6)),
-        # One late run does not bound the interval of censored ones.
-        ((-1000, -1000, -1000, -1000, 1500), (1500, -1500)),
-        # Too few runs got there.
-        ((100, 100, 200, 300, -800, -800), (100, -800)),
-        ((-8, -8, -8, -8, -8), (-8, -8)),
-    ],
-)
-def test_an_interval_is_bounded_where_enough_runs_got_there(steps, ends):
-    assert kaplan_meier.interval(times(*steps)) == times(*ends)
-
-
-def test_four_runs_have_no_interval():
-    assert kaplan_meier.interval(times(1, 2, 3, 4)) is None
+def test_the_median_of_five_runs_has_no_interval(tmp_path):
+    curve = run({0: {"4": 0.0}, 200: {"4": 1.0}})["curve"]
+    entries = []
+    for seed in range(5):
+        labels, made = entry("rope", seed, test={4: 1.0, 8: 0.0})
+        entries.append((labels, {**made, "curve": curve}))
+    (row,) = standard_tables.budgets(frame.read(write_study(tmp_path, *entries))).rows
+    assert "200" in [cell.text for cell in row]
 
 
 @pytest.fixture
