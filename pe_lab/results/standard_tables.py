@@ -1,4 +1,4 @@
-"""The standard tables of a study: by length, summary, choice of settings, budgets, seeds.
+"""The standard tables of a study: by length, summary, budgets, seeds.
 
 Each of them takes the study with the variants that validation chose.
 """
@@ -6,15 +6,12 @@ Each of them takes the study with the variants that validation chose.
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-import pandas as pd
-
 from pe_lab.metrics.auc import AREA_TO
 from pe_lab.results import (
     compare,
     declared_tables,
     metrics,
     notes,
-    selection,
     signs,
     statistics,
 )
@@ -22,7 +19,7 @@ from pe_lab.results import summary as summaries
 from pe_lab.results.formats import DASH, Cell, Table, number
 from pe_lab.results.study import Study
 from pe_lab.results.summary import Summary
-from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec, TableSpec
 
 _EXACT = (
     "Exact match: every token of the answer, its end included, is right, on the same examples for "
@@ -55,6 +52,35 @@ def name(study: Study, variant: str) -> Cell:
     return Cell(" ".join([variant, *signs.of_name(study, variant)]))
 
 
+def write(
+    study: Study,
+    spec: TableSpec,
+    remarks: Sequence[str] = (),
+    *,
+    facts: Mapping[str, Mapping[str, Cell]] = {},
+    more: Sequence[Sequence[Cell]] = (),
+    beyond: bool = False,
+) -> Table:
+    """Write a table of measures with one row for each variant.
+
+    Args:
+      facts: columns before the measures, as cells by variant. The first has a cell for each row.
+      more: rows below those of the variants.
+      beyond: numbers beyond the training lengths have an arrow, here or in their headings.
+    """
+    facts = facts or {"variant": {variant: name(study, variant) for variant in study.by_name}}
+    summaries_of = [(metric.point.length, of(study, metric)) for metric in spec.measures]
+    rows = []
+    for variant in next(iter(facts.values())):
+        row = [cells[variant] for cells in facts.values()]
+        for length, measured in summaries_of:
+            cell = measured.of(variant)
+            row.append(_beyond_training(study, variant, length, cell) if beyond else cell)
+        rows.append(row)
+    header = [*facts, *(declared_tables.column(metric, study) for metric in spec.measures)]
+    return notes.table(spec.title, spec.note, header, [*rows, *more], remarks, beyond=beyond)
+
+
 def by_length(study: Study, metric: str, show: str, offset: int = 0) -> Table:
     """A metric of each variant at each length, with the counts of solved runs.
 
@@ -66,19 +92,12 @@ def by_length(study: Study, metric: str, show: str, offset: int = 0) -> Table:
     counts = ["extrapolates", "solved"] if is_first else ["solved"]
     if study.is_of_text:  # nothing to solve
         counts = []
-    columns = [of(study, MetricSpec(count)) for count in counts]
-    at_lengths = {}
-    for length in study.lengths:
+    measures = [MetricSpec(count, label=count) for count in counts]
+    for length, heading in zip(study.lengths, _length_names(study), strict=True):
         point = MetricPoint(length=length, offset=offset)
-        at_lengths[length] = of(study, MetricSpec(metric, point, show))
-    rows = []
-    for variant in study.by_name:
-        row = [name(study, variant), *(column.of(variant) for column in columns)]
-        for length, at_length in at_lengths.items():
-            row.append(_beyond_training(study, variant, length, at_length.of(variant)))
-        rows.append(row)
-    if metric in ("exact_match", "token_accuracy"):
-        rows += _chance_levels(study, metric, len(counts))
+        measures.append(MetricSpec(metric, point, show, heading))
+    has_chance = metric in ("exact_match", "token_accuracy")
+    more = _chance_levels(study, metric, len(counts)) if has_chance else []
     of_table = []
     if is_first:
         known = [counts.count for counts in compare.extrapolation_counts(study).values()]
@@ -86,9 +105,9 @@ def by_length(study: Study, metric: str, show: str, offset: int = 0) -> Table:
     if show != "mean":
         of_table.append(notes.intervals(seeds_of(study), show))
     caption = _EXACT if is_first else metrics.BY_NAME[metric].caption
-    text = f"{_title(metric)} by length, {_SUMMARIES[show]} over seeds{_shift(offset)}"
-    header = ["variant", *counts, *_length_names(study)]
-    return notes.table(text, caption, header, rows, of_table, beyond=True)
+    title = f"{_title(metric)} by length, {_SUMMARIES[show]} over seeds{_shift(offset)}"
+    spec = TableSpec(title, measures=tuple(measures), note=caption)
+    return write(study, spec, of_table, more=more, beyond=True)
 
 
 def seeds(study: Study, metric: str, offset: int = 0) -> Table:
@@ -127,8 +146,6 @@ def summary(study: Study) -> Table:
         measures.append(MetricSpec("exact_match", point, "iqm", "interquartile mean"))
     measures.append(MetricSpec("exact_match", point, "mean", "mean ± sd"))
     measures += [MetricSpec(metric) for metric in ("in_distribution", "log_auc", "L90", "L99")]
-    columns = [of(study, metric) for metric in measures]
-    rows = [[name(study, v), *(column.of(v) for column in columns)] for v in study.by_name]
     caption = (
         "Exact match there of each seed, and medians over seeds of: *up to training length*, mean "
         "exact match over the measured lengths "
@@ -142,52 +159,9 @@ def summary(study: Study) -> Table:
     of_table += [
         notes.intervals(seeds_of(study), show) for show in ("median", "iqm") if show in names
     ]
-    header = ["variant", *(declared_tables.column(metric, study) for metric in measures)]
-    return notes.table(f"Exact match {point}", caption, header, rows, of_table)
-
-
-def tuning(study: Study) -> Table:
-    """The chosen setting of each variant, and the results of the others."""
-    assert study.settings is not None
-    assert study.candidates is not None
-    metric = MetricSpec(study.headline, study.spec.extrapolation.point)
-    # Variants may have been tuned over different settings.
-    settings = list(dict.fromkeys(study.settings.sort_values("order", kind="stable")["setting"]))
-    labels = study.settings[["variant", "candidate", "setting"]]
-    cases = study.candidates.merge(labels, on=["variant", "candidate"])
-    without_choice = dataclasses.replace(study, candidates=None)
-    by_setting = summaries.of_metric(without_choice, cases, metric, columns=["setting"])
-    best = of(study, dataclasses.replace(metric, show="best"))
-    rows = []
-    for variant in study.by_name:
-        of_variant = selection.settings_of(study, variant)
-        of_settings = [by_setting.at((variant,), (setting,)) for setting in settings]
-        # The loss that decided. Seeds that the chosen setting alone has are not in it.
-        loss = next(iter(of_variant.loc[of_variant["is_chosen"], "loss"]), float("inf"))
-        row = [
-            name(study, variant),
-            Cell(_setting(study, variant)),
-            Cell(number(loss, metrics.BY_NAME["in_distribution_loss"].style), loss),
-            _tied(of_variant, dict(zip(settings, of_settings, strict=True)), metric),
-            *of_settings,
-        ]
-        if study.spec.oracle:
-            row.append(best.of(variant))
-        rows.append(row)
-    axes = " and ".join(study.spec.tuned)
-    caption = (
-        f"For each variant, the setting of {axes} with the lowest *validation loss* is chosen: the "
-        "mean over lengths up to the training length and over the seeds that all settings have. "
-        f"The test is not read. Under each setting: median {metrics.BY_NAME[metric.name].label} "
-        f"{metric.point}. *tied settings*: the "
-        "range of these medians over the settings that solve as many seeds as the chosen one."
+    return write(
+        study, TableSpec(f"Exact match {point}", measures=tuple(measures), note=caption), of_table
     )
-    header = ["variant", "chosen", "validation loss", "tied settings", *settings]
-    of_table = []
-    if study.spec.oracle:
-        header.append(declared_tables.SHOWN["best"])
-        of_table.append(notes.oracle(study))
-    return notes.table(f"Choice of {axes}", caption, header, rows, of_table)
 
 
 def budgets(study: Study) -> Table:
@@ -198,12 +172,11 @@ def budgets(study: Study) -> Table:
     if study.is_of_text:
         first_steps = []
     names += [*first_steps, "flops"]
-    columns = [of(study, MetricSpec(metric)) for metric in names]
-    rows = []
-    for variant in study.trained.index:
-        finished = study.by_name[variant]["finished"]
-        of_variant = [column.of(variant) for column in columns]
-        rows.append([Cell(variant), Cell(str(finished), finished), *of_variant])
+    trained = study.trained["finished"].to_dict()
+    facts = {
+        "variant": {variant: Cell(variant) for variant in trained},
+        "finished runs": {variant: Cell(str(count), count) for variant, count in trained.items()},
+    }
     of_table = []
     if study.settings is not None:
         most_settings = study.settings.groupby("variant").size().max()
@@ -214,28 +187,9 @@ def budgets(study: Study) -> Table:
     if first_steps:
         of_table.append(notes.FIRST_STEPS)
     caption = "Medians over runs. FLOPs are those of unpadded examples."
-    header = ["variant", "finished runs", *(metrics.BY_NAME[metric].label for metric in names)]
-    return notes.table("Budget of a run", caption, header, rows, of_table)
-
-
-def _tied(settings: pd.DataFrame, cells: Mapping[str, Cell], metric: MetricSpec) -> Cell:
-    """Return the range of the medians of the settings that validation does not separate."""
-    tied = settings.loc[settings["is_tied"], "setting"]
-    values = [cells[setting].value for setting in tied]
-    medians = [value for value in values if isinstance(value, int | float)]
-    if not medians:
-        return Cell(DASH)
-    low, high = min(medians), max(medians)
-    style = metrics.BY_NAME[metric.name].style
-    text = f"{number(low, style)}–{number(high, style)} ({len(tied)} of {len(settings)})"
-    return Cell(text, high - low)
-
-
-def _setting(study: Study, variant: str) -> str:
-    """Return the setting that validation chose, and whether it is at the edge of its axis."""
-    text = selection.setting(study, variant) or DASH
-    is_at_edge = selection.settings_of(study, variant)["is_at_edge"].any()
-    return f"{text} {notes.EDGE}" if is_at_edge else text
+    measures = tuple(MetricSpec(metric, label=metrics.BY_NAME[metric].label) for metric in names)
+    spec = TableSpec("Budget of a run", measures=measures, note=caption)
+    return write(study, spec, of_table, facts=facts)
 
 
 def _title(metric: str) -> str:
@@ -248,11 +202,11 @@ def _length_names(study: Study) -> list[str]:
     return [declared_tables.length_name(study, length) for length in study.lengths]
 
 
-def _beyond_training(study: Study, variant: str, length: int, cell: Cell) -> Cell:
+def _beyond_training(study: Study, variant: str, length: int | None, cell: Cell) -> Cell:
     """Add the arrow of a number beyond the training length, where training lengths differ."""
     row = study.by_name[variant]
     # With one training length, the headings have the arrows.
-    if len(study.max_lengths) < 2 or cell.text == DASH:
+    if length is None or len(study.max_lengths) < 2 or cell.text == DASH:
         return cell
     if not row["finished"] or length <= row["max_length"]:
         return cell

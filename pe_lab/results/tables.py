@@ -9,6 +9,7 @@ import pandas as pd
 
 from pe_lab.results import (
     cells,
+    choice_table,
     comparable,
     compare,
     contrast_tables,
@@ -65,7 +66,7 @@ def of(study: Study) -> list[Table]:
         tables.append(standard_tables.summary(chosen))
     if study.spec.tuned:
         tables += setting_tables.tables(study)
-        tables.append(standard_tables.tuning(chosen))
+        tables.append(choice_table.tuning(chosen))
     if study.spec.contrasts:
         tables.append(contrast_tables.contrasts(with_grids))
     if chosen.variants["task_name"].nunique() >= significance.RANKS_FROM:

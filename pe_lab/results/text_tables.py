@@ -4,7 +4,7 @@ from pe_lab.metrics import longest_window
 from pe_lab.results import notes, standard_tables
 from pe_lab.results.formats import Table
 from pe_lab.results.study import Study
-from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec, TableSpec
 
 _SPLITS = ("train", "validation", "test")  # in this order, and not as JSON sorts them
 
@@ -12,17 +12,12 @@ _SPLITS = ("train", "validation", "test")  # in this order, and not as JSON sort
 def summary(study: Study) -> Table:
     """Bits per byte at the training length and beyond, and the two measures of context."""
     point = study.spec.extrapolation.point
-    measures = {
-        "at training length": MetricSpec("bits_per_byte", MetricPoint(at=1)),
-        str(point): MetricSpec("bits_per_byte", point),
-        "gain from context": MetricSpec("context_gain"),
-        "longest window": MetricSpec("longest_window"),
-    }
-    columns = [standard_tables.of(study, metric) for metric in measures.values()]
-    rows = []
-    for name in study.by_name:
-        label = standard_tables.name(study, name)
-        rows.append([label, *(column.of(name) for column in columns)])
+    measures = (
+        MetricSpec("bits_per_byte", MetricPoint(at=1), label="at training length"),
+        MetricSpec("bits_per_byte", point, label=str(point)),
+        MetricSpec("context_gain", label="gain from context"),
+        MetricSpec("longest_window", label="longest window"),
+    )
     caption = (
         f"Medians over seeds, in bits per byte. *gain from context*: the loss at the training "
         f"length minus that {point}. *longest window*: the longest measured length up to which no "
@@ -34,7 +29,8 @@ def summary(study: Study) -> Table:
         "≥: also at the longest length measured.",
         notes.intervals(standard_tables.seeds_of(study)),
     ]
-    return notes.table("Gain from context", caption, ["variant", *measures], rows, before)
+    spec = TableSpec("Gain from context", measures=measures, note=caption)
+    return standard_tables.write(study, spec, before)
 
 
 def sentence(study: Study) -> str:

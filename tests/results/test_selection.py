@@ -7,10 +7,10 @@ import pytest
 
 from pe_lab.results import (
     choice_intervals,
+    choice_table,
     formats,
     frame,
     selection,
-    standard_tables,
     statistics,
     summary,
     tables,
@@ -74,7 +74,7 @@ def test_the_rate_of_the_least_validation_loss_is_chosen_whatever_the_test_says(
 def test_a_rate_at_the_edge_of_its_grid_is_flagged(tmp_path, best, shown):
     losses = {rate: 0.1 if rate == best else 0.2 for rate in ("0.01", "0.001", "0.003")}
     found = tuned(tmp_path, {rate: [(loss, 0.5)] for rate, loss in losses.items()})
-    table = standard_tables.tuning(selection.choose(found))
+    table = choice_table.tuning(selection.choose(found))
     assert table.rows[0][1].text == shown
     note = "(edge): the smallest or largest value tried; a wider grid may do better."
     assert (note in table.notes) == ("edge" in shown)
@@ -83,7 +83,7 @@ def test_a_rate_at_the_edge_of_its_grid_is_flagged(tmp_path, best, shown):
 
 def test_settings_are_in_the_order_of_their_numbers(tmp_path):
     rates = ("0.001", "0.01", "0.00033")  # the last one was added by `extend`
-    table = standard_tables.tuning(choose(tmp_path, {rate: [(0.1, 0.5)] for rate in rates}))
+    table = choice_table.tuning(choose(tmp_path, {rate: [(0.1, 0.5)] for rate in rates}))
     assert table.header[-3:] == ("0.00033", "0.001", "0.01")
 
 
@@ -149,7 +149,7 @@ def test_rates_that_as_many_seeds_solve_are_tied(tmp_path):
     runs = {"1": [(0.2, 0.9)], "2": [(0.1, 0.3)], "3": [(math.inf, 0.0)]}
     chosen = choose(tmp_path, runs)
     assert list(chosen.settings.query("is_tied")["loss"]) == [0.2, 0.1]
-    table = standard_tables.tuning(chosen)
+    table = choice_table.tuning(chosen)
     tied = table.rows[0][table.header.index("tied settings")]
     assert (tied.text, tied.value) == ("0.30–0.90 (2 of 3)", pytest.approx(0.6))
 
@@ -203,6 +203,6 @@ def test_the_table_of_a_choice_shows_the_loss_that_decided(tmp_path):
     """The mean over the first two seeds, which both rates have, and not over all three."""
     losses = {"1": (0.4, 0.6), "2": (0.1, 0.3, 0.9)}
     runs = {rate: [(loss, 1.0) for loss in of_rate] for rate, of_rate in losses.items()}
-    table = standard_tables.tuning(choose(tmp_path, runs))
+    table = choice_table.tuning(choose(tmp_path, runs))
     shown = dict(zip(table.header, table.rows[0], strict=True))
     assert (shown["chosen"].text, shown["validation loss"].text) == ("2 (edge)", "0.2")
