@@ -5,8 +5,6 @@ import pytest
 
 from pe_lab.encodings.mrope import MRoPE
 from pe_lab.encodings.rope import RoPE
-from pe_lab.model.attention import attend
-from pe_lab.model.terms import LayerEncoding, attention_terms
 from tests import reference
 from tests.encodings import codes
 
@@ -87,25 +85,6 @@ def test_with_equal_axes_it_is_rope_to_the_last_bit(arguments, layout, fraction)
     places = [0, 1, 5, 77, 4096, 65_537, 999_983]
     found = rotated(mrope, [[p, p, p] for p in places])
     np.testing.assert_array_equal(found, rotated(rope, places, heads(16)))
-
-
-def test_one_axis_for_each_head_is_rope_with_axis_and_heads():
-    """MHRoPE: the logits of head a are those of RoPE at the positions on axis a."""
-    q, k, v = (heads(8, seed, count=3) for seed in range(3))
-    tokens = codes.tokens(PLACES)
-    everything = jnp.ones((1, 1, len(PLACES), len(PLACES)), bool)
-    rope = RoPE(head_dim=8, layout="half")
-    encodings = []
-    for axis in range(3):
-        on_axis = tokens.on_axis(axis)
-        encodings.append(LayerEncoding(rope, np.arange(3) == axis, on_axis, on_axis))
-    found = attend(q, k, v, attention_terms(encodings, everything))
-    for axis in range(3):
-        on_axis = tokens.on_axis(axis)
-        one = [x[:, :, axis : axis + 1] for x in (q, k, v)]
-        alone = [LayerEncoding(rope, None, on_axis, on_axis)]
-        expected = attend(*one, attention_terms(alone, everything))
-        np.testing.assert_allclose(found[:, :, axis : axis + 1], expected, atol=1e-6)
 
 
 def test_one_axis_for_each_head_agrees_with_the_golden_values_of_multimodal_ropes():

@@ -119,10 +119,3 @@ def test_the_remainder_weighs_the_learned_vector():
         encoding.combine(jnp.zeros((2, 2, 6, 6), jnp.bfloat16), v.astype(jnp.bfloat16), t, t).dtype
         == jnp.bfloat16
     )
-
-
-def test_alone_the_current_token_gets_its_own_share():
-    out, v = attended(stick(2, attend_current=True))
-    q, k, _ = jax.random.normal(jax.random.key(0), (3, 2, 6, 2, 4))
-    share = jax.nn.sigmoid((q[:, 0] * k[:, 0]).sum(-1) / 2)
-    np.testing.assert_allclose(out[:, 0], share[..., None] * v[:, 0], atol=1e-6)

@@ -56,11 +56,6 @@ def test_a_run_ends_where_the_part_or_the_example_does():
 
 
 @pytest.mark.full
-def test_padding_is_no_symbol():
-    assert of(Abacus(9), True, [1, 1, 1, 1], draws=20, mask=[1, 1, 0, 0])[:, 2:].max() == 0
-
-
-@pytest.mark.full
 def test_bound_is_reached_by_one_long_run():
     drawn = of(Abacus(5), train=True, symbols=[1, 1, 1, 1], draws=200)
     assert drawn.max() == Abacus(5).bound(4, True) == 9

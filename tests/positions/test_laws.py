@@ -162,13 +162,13 @@ def test_only_schemes_that_keep_differences_count_tokens_by_ones(name):
     assert scheme(name).keeps_differences == bool(np.allclose(steps, 1, atol=1e-5))
 
 
-@pytest.mark.parametrize("name", ["abacus", "coupled", "separators", "two_stream"])
+@pytest.mark.parametrize("name", ["abacus", "coupled", "multimodal", "separators", "two_stream"])
 def test_what_follows_a_structure_says_which_it_lacks(name):
     for structure in (None, {"other": wide([1], mask())}):
         with pytest.raises(
             ValueError,
-            match=r"follows structure\['(symbols|coupled|parts|separators)'\], one value a token, "
-            r"and was given none",
+            match=r"follows structure\['(symbols|coupled|grid|parts|separators)'\], one value "
+            r"a token, and was given none",
         ):
             scheme(name)(keys(), mask(), structure=structure, train=False)
 

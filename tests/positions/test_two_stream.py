@@ -5,8 +5,8 @@ import pytest
 from pe_lab.positions.two_stream import TwoStream
 
 
-def of(parts, mask=None, segments=None):
-    parts, there = jnp.asarray(parts), jnp.asarray(mask or [[1] * len(row) for row in parts], bool)
+def of(parts, segments=None):
+    parts, there = jnp.asarray(parts), jnp.ones((len(parts), len(parts[0])), bool)
     keys = jax.random.split(jax.random.key(0), len(parts))
     return TwoStream()(keys, there, segments=segments, structure={"parts": parts}, train=True)
 
@@ -32,13 +32,6 @@ def test_an_example_of_its_own_is_a_part_of_its_own():
         [0, 1, 0, 1, 0],
         [0, 0, 1, 1, 2],
     ]
-
-
-@pytest.mark.slow
-def test_padding_is_zero_on_both_axes():
-    out = of([[0, 1, 1, 1], [0, 0, 0, 1]], mask=[[1, 1, 0, 0], [1, 1, 1, 1]])
-    assert out[0, 0].tolist() == [[0, 0], [0, 1], [0, 0], [0, 0]]
-    assert out[0, 1].tolist() == [[0, 0], [1, 0], [2, 0], [0, 1]]
 
 
 @pytest.mark.slow

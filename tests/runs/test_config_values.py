@@ -7,7 +7,6 @@ import json
 import pytest
 
 from pe_lab.runs import config
-from pe_lab.runs.records import older_records
 from pe_lab.runs.run import from_record
 from pe_lab.runs.settings.labels import label, parse
 from pe_lab.runs.settings.plugin import Plugin
@@ -112,12 +111,6 @@ def test_validation_lengths_are_the_trained_ones_or_eight_of_them(ends, lengths)
         made = run(**changes, evaluate__lengths=tested, evaluate__curve_lengths=(5,))
         assert made.evaluate.validation_lengths == lengths
         assert made.to_dict()["evaluate"]["validation_lengths"] == list(lengths)
-
-
-def test_a_record_without_the_settings_of_loops_has_their_defaults():
-    settings = run().to_dict()
-    del settings["model"]["loop_injection"], settings["train"]["min_loops"]
-    assert from_record(older_records.with_current_settings(settings, "FILE")) == run()
 
 
 def test_an_encoding_may_name_its_heads_and_its_own_position_scheme():

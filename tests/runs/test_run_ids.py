@@ -210,13 +210,6 @@ def test_the_run_id_says_that_inputs_are_held_out_and_that_of_an_older_run_does_
     assert second.identity()["train"]["exclude_held_out"] is True
 
 
-def test_a_run_without_injection_and_drawn_loops_keeps_its_id():
-    identity = run(model__num_loops=2).identity()
-    later = {"loop_injection", "scale_logits", "mixer", "shared_projections"}
-    assert later.isdisjoint(identity["model"])
-    assert "min_loops" not in identity["train"]
-
-
 def test_heads_and_a_scheme_are_part_of_the_run_id_only_where_they_are_set():
     plain = run(**encodings(dict(name="fire")))
     (identity,) = plain.identity()["model"]["encodings"]

@@ -10,7 +10,6 @@ from scipy import stats
 
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
-from pe_lab.runs.records import older_records
 from pe_lab.runs.run import from_record
 from pe_lab.training import step
 from pe_lab.training.build import build_setup
@@ -208,13 +207,6 @@ def test_flops_of_a_training_are_of_the_lengths_and_loops_that_it_had():
     assert step_flops(setup, 12) == step_flops(setup)
     looped = build_setup(tiny.run(model__num_loops=3, train__min_loops=1))
     assert step_flops(looped) == step_flops(build_setup(tiny.run(model__num_loops=2)))
-
-
-def test_records_before_version_7_have_uniform_lengths(tmp_path):
-    one = tiny.run()
-    settings = one.to_dict()
-    del settings["train"]["lengths"]
-    assert from_record(older_records.with_current_settings(settings, "FILE")) == one
 
 
 @pytest.mark.parametrize(
