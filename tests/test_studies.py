@@ -53,7 +53,7 @@ def test_every_study_is_tested_here():
 
 WITH_FIGURES = [
     *((name, "") for name in ("huang25", "huang8", "kazemnejad10")),
-    ("huang25", "literature"),
+    *(("huang25", form) for form in ("literature", "seeds")),
 ]
 
 

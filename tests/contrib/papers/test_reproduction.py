@@ -290,7 +290,7 @@ def test_bad_claims_are_refused_with_one_sentence(values, error):
     ("name", "forms"),
     [
         ("huang8", ((), ("scaled",), ("longer",))),
-        ("huang25", ((), ("scaled",), ("literature",))),
+        ("huang25", ((), ("scaled",), ("literature",), ("seeds",))),
         ("kazemnejad10", ((), ("scaled",))),
         ("coupling7", ((), ("scaled",))),
         ("abacus4", ((), ("scaled",))),
