@@ -56,7 +56,9 @@ def run(options: Options) -> int:
     if not options.names:
         raise UserError("Name a published study. A page is rendered once, so there is no default.")
     if provenance.has_uncommitted_code() and not options.allow_dirty:
-        raise UserError("pe_lab has changes that are not committed: commit them, or --allow-dirty.")
+        raise UserError(
+            "pe_lab has changes that are not committed: commit them, or give --allow-dirty."
+        )
     for page in write(root, options.names):
         print(f"wrote {page}")
     return 0

@@ -68,19 +68,12 @@ def run(options: Options) -> int:
         print(note)
     print(f"published {len(runs)} runs in {target}")
     if (target / "README.md.jinja").exists():
-        _write_page(target.name)
-    else:
-        command = commands.python("-m", "experiments.page", target.name)
-        print(f"say what they show in {target}/README.md.jinja, then render the page: {command}")
+        from experiments import page  # imports JAX and the generated pages
+
+        return page.run(page.Options([target.name], options.allow_dirty))
+    command = commands.python("-m", "experiments.page", target.name)
+    print(f"say what they show in {target}/README.md.jinja, then render the page: {command}")
     return 0
-
-
-def _write_page(name: str) -> None:
-    """Render the page of a published study, of which later code changes nothing."""
-    from experiments import page
-
-    page.write(Path(), [name])
-    print(f"wrote the page of {name}")
 
 
 def _source(text: str) -> Path:

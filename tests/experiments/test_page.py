@@ -7,6 +7,7 @@ import pytest
 from docs.build import numbers, pages
 from docs.build.published import STUDIES
 from experiments import page
+from experiments import publish as publication
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
 
@@ -95,3 +96,30 @@ def test_a_number_that_the_study_does_not_have_is_a_sentence(tmp_path):
     publish(tmp_path, '{{ study.center("ropes", 8) }}')
     with pytest.raises(UserError, match=r"has no 'ropes'\. Did you mean 'rope'\?"):
         page.write(tmp_path, ["fake"])
+
+
+@pytest.mark.slow
+def test_publishing_a_study_renders_its_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = record("r0", test={4: 1.0, 8: 0.3}, validation={4: 1.0})
+    folder = write_study(tmp_path / "results" / "fake", (point("rope", 0), run))
+    options = publication.Options(folder, relative=False, allow_dirty=True, replace=False)
+    assert publication.run(options) == 0
+    sentence = "say what they show in results/published/fake/README.md.jinja, then render the page"
+    assert sentence in capsys.readouterr().out
+    target = tmp_path / STUDIES / "fake"
+    (target / "README.md.jinja").write_text('{{ study.center("rope", 8) }}\n')
+    assert publication.run(options) == 0
+    assert (target / "README.md").read_text() == "0.30\n"
+    assert capsys.readouterr().out.endswith("wrote results/published/fake/README.md\n")
+
+
+def test_a_page_is_not_rendered_with_code_that_is_not_committed(tmp_path, monkeypatch):
+    publish(tmp_path, "")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(page.provenance, "has_uncommitted_code", lambda: True)
+    with pytest.raises(UserError, match=r"^pe_lab has changes that are not committed: "):
+        page.run(page.Options(["fake"], allow_dirty=False))
+    with pytest.raises(UserError, match=r"'fakes'\. Did you mean 'fake'\?"):
+        page.run(page.Options(["fakes"], allow_dirty=True))
+    assert not (tmp_path / STUDIES / "fake" / "README.md").exists()
