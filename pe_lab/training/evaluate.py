@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -67,7 +68,7 @@ class Evaluator:
         if setup is not self.setup:
             params = adopt(params, self.setup, setup)
         size = setup.run.evaluate.batch_size
-        total: Measurement | None = None
+        measurements = []
         for first in range(0, num_examples, size):
             which = Examples(
                 split=SPLITS.index(point.split),
@@ -92,8 +93,8 @@ class Evaluator:
             # An array on one device would not fit a program for several.
             arguments = (params, which, jax.tree.map(np.asarray, examples))
             measurement = self._program(setup, arguments)(*arguments)
-            measurement = jax.tree.map(np.asarray, measurement)
-            total = measurement if total is None else total + measurement
+            measurements.append(jax.tree.map(np.asarray, measurement))
+        total = functools.reduce(operator.add, measurements)
         num_members = len(jax.tree.leaves(params)[0])
         return [of_member(total, index) for index in range(num_members)]
 
