@@ -5,6 +5,11 @@ import pytest
 
 from pe_lab.positions.abacus import Abacus
 
+REFUSALS = [
+    (dict(max_shift=-1), "0 or more, got -1"),
+]
+
+
 # The reference entry abacus_positions: symbols at tokens 4..9 of 4 5 0 6 7 8 1 9 2.
 SYMBOLS = [1, 1, 0, 1, 1, 1, 0, 1, 0]
 POSITIONS = [1, 2, 0, 1, 2, 3, 0, 1, 0]
@@ -60,8 +65,3 @@ def test_bound_is_reached_by_one_long_run():
     drawn = of(Abacus(5), train=True, symbols=[1, 1, 1, 1], draws=200)
     assert drawn.max() == Abacus(5).bound(4, True) == 9
     assert of(Abacus(5), False, [1, 1, 1, 1]).max() == Abacus(5).bound(4, False) == 4
-
-
-def test_a_negative_shift_is_refused():
-    with pytest.raises(ValueError, match="0 or more, got -1"):
-        Abacus(-1)

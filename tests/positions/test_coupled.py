@@ -6,6 +6,9 @@ import pytest
 from pe_lab.positions.coupled import Coupled
 
 ARGUMENTS = {"max_position": 12}  # of the laws
+REFUSALS = [
+    (dict(max_position=0), "max_position must be at least 1, got 0"),
+]
 
 # 653 + 49 = 702 with the answer reversed: digits of equal significance share a number.
 ADDITION = [3, 2, 1, 0, 2, 1, 0, 1, 2, 3]
@@ -64,8 +67,3 @@ def test_bound_is_reached(max_position, train, bound):
         )
         == bound
     )
-
-
-def test_no_positions_are_refused():
-    with pytest.raises(ValueError, match="max_position must be at least 1, got 0"):
-        Coupled(0)

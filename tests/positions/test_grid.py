@@ -6,6 +6,14 @@ import pytest
 from pe_lab.positions.grid import Grid
 
 ARGUMENTS = {"columns": 3}  # of the laws
+REFUSALS = [
+    ({"columns": 0}, "columns must be at least 1, got 0"),
+    ({"max_position": 0}, "max_position must be at least 1, got 0"),
+    (
+        {"columns": 3, "max_position": 9},
+        "columns=3 draws nothing, so it takes no max_position, got 9",
+    ),
+]
 
 
 def of(columns, length, padded=None):
@@ -120,19 +128,3 @@ def test_a_task_without_a_grid_is_refused():
             structure={"symbols": jnp.ones((1, 3), int)},
             train=False,
         )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        ({"columns": 0}, "columns must be at least 1, got 0"),
-        ({"max_position": 0}, "max_position must be at least 1, got 0"),
-        (
-            {"columns": 3, "max_position": 9},
-            "columns=3 draws nothing, so it takes no max_position, got 9",
-        ),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(arguments, why):
-    with pytest.raises(ValueError, match=why):
-        Grid(**arguments)

@@ -7,6 +7,11 @@ from pe_lab.positions.holes import Holes
 
 ARGUMENTS = {"max_shift": 5}  # of the laws
 VARIANTS = {"block": {"period": 7, "size": 4}}
+REFUSALS = [
+    ({"max_shift": -1}, "holes's max_shift must be 0 or more, got -1."),
+    ({"max_shift": 0, "size": 0}, "size must be from 1 to period - 1 = 2, got 0."),
+    ({"max_shift": 0, "size": 3}, "size must be from 1 to period - 1 = 2, got 3."),
+]
 
 
 def of(scheme, length, train=False, draws=1):
@@ -45,16 +50,3 @@ def test_an_offset_moves_tokens_into_the_holes_and_keeps_distances():
 def test_bound_is_reached(scheme, length, train, bound):
     assert scheme.bound(length, train) == bound
     assert of(scheme, length, train, draws=100).max() == bound
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"max_shift": -1}, "holes's max_shift must be 0 or more, got -1."),
-        ({"max_shift": 0, "size": 0}, "size must be from 1 to period - 1 = 2, got 0."),
-        ({"max_shift": 0, "size": 3}, "size must be from 1 to period - 1 = 2, got 3."),
-    ],
-)
-def test_sizes_out_of_range_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Holes(**arguments)

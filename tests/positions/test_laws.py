@@ -173,6 +173,19 @@ def test_what_follows_a_structure_says_which_it_lacks(name):
             scheme(name)(keys(), mask(), structure=structure, train=False)
 
 
+REFUSALS = [
+    pytest.param(name, arguments, sentence, id=f"{name}-{arguments}")
+    for name in plugins.names("positions")
+    for arguments, sentence in getattr(members.own_tests("positions", name), "REFUSALS", ())
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "sentence"), REFUSALS)
+def test_arguments_that_make_no_sense_are_refused(name, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        plugins.find("positions", name)(**arguments)
+
+
 @pytest.mark.parametrize(("name", "argument"), choices.arguments("positions"))
 def test_a_misspelled_choice_is_rejected(name, argument):
     choices.assert_misspellings_are_rejected("positions", name, argument)

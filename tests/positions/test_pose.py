@@ -7,6 +7,9 @@ from pe_lab.positions.pose import PoSE
 from tests.marks import full
 
 ARGUMENTS = {"target": 20}  # of the laws
+REFUSALS = [
+    (dict(target=0), "target must be at least 1, got 0"),
+]
 
 
 def of(target, n, train=True, draws=4000, padded=None):
@@ -73,8 +76,3 @@ def test_in_evaluation_it_is_contiguous():
 def test_bound_is_reached(n, train, bound):
     assert PoSE(12).bound(n, train) == bound
     assert of(12, n, train, draws=300).max() == bound
-
-
-def test_no_target_is_refused():
-    with pytest.raises(ValueError, match="target must be at least 1, got 0"):
-        PoSE(0)

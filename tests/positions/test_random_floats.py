@@ -6,6 +6,10 @@ import pytest
 from pe_lab.positions.random_floats import RandomFloats
 
 ARGUMENTS = {"train_length": 5}  # of the laws
+REFUSALS = [
+    (dict(train_length=4, maximum=0.0), "maximum must be more than 0, got 0"),
+    (dict(train_length=0), "train_length must be at least 1, got 0"),
+]
 
 
 def of(scheme, lengths, train, padded=None):
@@ -58,10 +62,3 @@ def test_bound_is_the_end_of_the_range_in_training_and_the_last_middle_in_evalua
         np.testing.assert_allclose(
             of(scheme, [n], train=False).max(), scheme.bound(n, False), rtol=1e-6
         )
-
-
-def test_an_empty_range_and_no_training_are_refused():
-    with pytest.raises(ValueError, match="maximum must be more than 0, got 0"):
-        RandomFloats(4, maximum=0.0)
-    with pytest.raises(ValueError, match="train_length must be at least 1, got 0"):
-        RandomFloats(0)

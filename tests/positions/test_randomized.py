@@ -10,6 +10,9 @@ from pe_lab.positions.randomized import Randomized
 
 ARGUMENTS = {"maximum": 40, "per": "example"}  # of the laws
 VARIANTS = {"per layer": {"per_layer": True}}
+REFUSALS = [
+    (dict(maximum=0), "at least 1, got 0"),
+]
 
 
 def keys(n, seed=0):
@@ -62,8 +65,3 @@ def test_per_layer_draws_for_each_layer_and_the_first_is_the_shared_one():
 def test_it_has_no_more_positions_than_its_maximum():
     assert Randomized(maximum=50).max_length == 50
     assert Randomized(maximum=50).bound(3, True) == Randomized(maximum=50).bound(3, False) == 49
-
-
-def test_an_empty_range_is_refused():
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        Randomized(maximum=0)

@@ -6,6 +6,9 @@ import pytest
 from pe_lab.positions.shifted import Shifted
 
 ARGUMENTS = {"max_shift": 20}  # of the laws
+REFUSALS = [
+    (dict(max_shift=-1), "0 or more, got -1"),
+]
 
 
 def starts(scheme, train, n=600):
@@ -28,8 +31,3 @@ def test_in_evaluation_it_starts_at_zero():
 
 def test_bound_counts_the_shift_in_training_alone():
     assert (Shifted(5).bound(4, True), Shifted(5).bound(4, False)) == (8, 3)
-
-
-def test_a_negative_shift_is_refused():
-    with pytest.raises(ValueError, match="0 or more, got -1"):
-        Shifted(-1)

@@ -6,6 +6,9 @@ import pytest
 from pe_lab.positions.shifted_within import ShiftedWithin
 
 ARGUMENTS = {"total": 40}  # of the laws
+REFUSALS = [
+    (dict(total=0), "at least 1, got 0"),
+]
 
 
 def starts(scheme, num_tokens, train=True, n=600):
@@ -35,8 +38,3 @@ def test_in_evaluation_and_where_the_total_is_too_small_it_starts_at_zero():
 def test_bound_is_the_last_position_in_training_alone():
     scheme = ShiftedWithin(8)
     assert (scheme.bound(4, True), scheme.bound(4, False), scheme.bound(10, True)) == (7, 3, 9)
-
-
-def test_a_total_without_positions_is_refused():
-    with pytest.raises(ValueError, match="at least 1, got 0"):
-        ShiftedWithin(0)

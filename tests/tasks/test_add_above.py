@@ -1,14 +1,19 @@
 import itertools
 
 import numpy as np
-import pytest
 
 from pe_lab.tasks import _grids
 from pe_lab.tasks.add_above import AddAbove
-from pe_lab.tasks.chance_levels import chance_levels
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [{}, {"num_symbols": 2, "min_side": 1}]
+CHANCE_LEVELS = [
+    (dict(num_symbols=2, min_side=1), 1, "exact_match", 1 / 2, 1),
+]
+REFUSALS = [
+    (dict(num_symbols=1), "two symbols or more, got num_symbols=1"),
+    (dict(min_side=0), "min_side must be at least 1, got 0"),
+]
 
 
 def oracle(task, prompt):
@@ -33,15 +38,3 @@ def test_rows_and_columns_are_those_of_the_grid():
     for side in examples.structure["grid"]:
         for row in np.asarray(side)[found]:
             assert row[:7].tolist() == labels
-
-
-def test_the_chance_level_of_one_cell_is_a_half():
-    chance_level = chance_levels(AddAbove(num_symbols=2, min_side=1), (1,), 1000)[0]
-    assert abs(chance_level["exact_match"] - 0.5) < 0.08
-
-
-def test_what_it_refuses():
-    with pytest.raises(ValueError, match="two symbols or more, got num_symbols=1"):
-        AddAbove(num_symbols=1)
-    with pytest.raises(ValueError, match="min_side must be at least 1, got 0"):
-        AddAbove(min_side=0)

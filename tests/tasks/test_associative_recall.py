@@ -6,13 +6,19 @@ import pytest
 
 from pe_lab.tasks._draws import distinct
 from pe_lab.tasks.associative_recall import AssociativeRecall
-from pe_lab.tasks.chance_levels import chance_levels
 
 VARIANTS = [
     {},
     dict(variant="forgetting", gaps="fixed", slots_per_pair=2, random_filler=False),
     dict(variant="compositional", gaps="uniform", slots_per_pair=1, num_symbols=60),
     dict(num_symbols=40, num_slots=12),
+]
+CHANCE_LEVELS = [
+    (dict(num_symbols=10, slots_per_pair=1), 2, "token_accuracy", 1 / 5, 2),
+]
+REFUSALS = [
+    (dict(power=0.0), "above 0, got 0"),
+    (dict(gaps="uniform", power=0.5), r"gaps='uniform' takes no power\.$"),
 ]
 
 
@@ -192,24 +198,7 @@ def test_names():
     )
 
 
-@pytest.mark.slow
-def test_the_floor_is_the_share_of_one_value():
-    """5 values, 2000 unseen answers: standard deviation 0.009. Guesses are learned from as many."""
-    chance_level = chance_levels(AssociativeRecall(num_symbols=10, slots_per_pair=1), (2,), 1000)[0]
-    assert abs(chance_level["token_accuracy"] - 0.2) < 0.05
-
-
 @pytest.mark.parametrize(("name", "value"), [("num_symbols", 5), ("slots_per_pair", 0)])
 def test_what_has_no_pairs_or_slots_is_refused(name, value):
     with pytest.raises(ValueError, match=f"got {name}={value}"):
         AssociativeRecall(**{name: value})
-
-
-def test_a_power_of_zero_is_refused():
-    with pytest.raises(ValueError, match="above 0, got 0"):
-        AssociativeRecall(power=0.0)
-
-
-def test_arguments_without_an_effect_are_refused():
-    with pytest.raises(ValueError, match=r"gaps='uniform' takes no power\.$"):
-        AssociativeRecall(gaps="uniform", power=0.5)

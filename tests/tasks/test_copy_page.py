@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from pe_lab.positions.multimodal import Multimodal
-from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.copy_page import CopyPage
 from tests.tasks.drawing import drawn, said
 
@@ -13,6 +12,14 @@ VARIANTS = [
     {"form": "transposed"},
     {"form": "flipped"},
     {"form": "transposed", "num_symbols": 2, "min_side": 1},
+]
+CHANCE_LEVELS = [
+    (dict(num_symbols=2, min_side=1), 1, "exact_match", 1 / 8, 1),
+]
+REFUSALS = [
+    (dict(num_symbols=1), "two symbols or more, got num_symbols=1"),
+    (dict(num_symbols=27), "26 letters for its text, so num_symbols is at most that, got 27"),
+    (dict(min_side=0), "min_side must be at least 1, got 0"),
 ]
 
 
@@ -93,28 +100,7 @@ def test_letters_before_the_grid_are_uniform():
     assert abs(counts - 300).max() < 75
 
 
-@pytest.mark.slow
-def test_the_chance_level_of_one_cell_and_one_letter_is_an_eighth():
-    """A half for each symbol, and a half for the letter before or after the cell."""
-    task = CopyPage(num_symbols=2, min_side=1)
-    chance_level = chance_levels(task, (1,), 1000)[0]
-    assert abs(chance_level["exact_match"] - 0.125) < 0.05
-
-
 def test_lengths():
     task = CopyPage()
     assert (task.min_length, task.max_length) == (2, None)
     assert (task.prompt_bound(3), task.target_bound(3)) == (15, 15)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (dict(num_symbols=1), "two symbols or more, got num_symbols=1"),
-        (dict(num_symbols=27), "26 letters for its text, so num_symbols is at most that, got 27"),
-        (dict(min_side=0), "min_side must be at least 1, got 0"),
-    ],
-)
-def test_what_it_refuses(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        CopyPage(**arguments)

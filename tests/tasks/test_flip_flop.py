@@ -3,11 +3,16 @@ import functools
 import numpy as np
 import pytest
 
-from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.flip_flop import _READ, _WRITE, FlipFlop
 from tests.tasks.drawing import drawn
 
 VARIANTS = [{}, dict(p_ignore=0.1), dict(p_ignore=1.0)]
+CHANCE_LEVELS = [
+    ({}, 6, "token_accuracy", 1 / 2, 1),  # at least one read
+]
+REFUSALS = [
+    (dict(p_ignore=2.0), "probability, got 2"),
+]
 
 
 def oracle(task, prompt, given):
@@ -63,13 +68,3 @@ def test_bounds():
     task = FlipFlop()
     assert (task.min_length, task.prompt_bound(256) + task.target_bound(256)) == (2, 512)
     assert task.vocabulary.text([2, 1, 4, 0, 3]) == "w 1 i 0 r"
-
-
-def test_the_floor_is_a_half():
-    """At least 1000 reads, standard deviation 0.016 at most."""
-    assert abs(chance_levels(FlipFlop(), (6,), 1000)[0]["token_accuracy"] - 0.5) < 0.07
-
-
-def test_what_is_no_probability_is_refused():
-    with pytest.raises(ValueError, match="probability, got 2"):
-        FlipFlop(p_ignore=2.0)

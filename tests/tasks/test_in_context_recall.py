@@ -3,7 +3,6 @@ import itertools
 import numpy as np
 import pytest
 
-from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.in_context_recall import InContextRecall
 from tests.tasks.drawing import drawn, symbols
 
@@ -12,6 +11,15 @@ VARIANTS = [
     dict(longest_key=3, longest_value=3),
     dict(noise=0.4, num_noise=5, max_questions=1),
     dict(num_keys=3, longest_key=2, longest_value=2, noise=0.3, max_questions=2),
+]
+CHANCE_LEVELS = [
+    (dict(max_questions=1), 8, "token_accuracy", 1 / 8, 1),
+]
+REFUSALS = [
+    (dict(longest_key=9), r"longest_key is 1 or more, .* got 9 and 8"),
+    (dict(num_values=1), r"longest_value is 1 or more, .* got 1 and 1"),
+    (dict(noise=1.0), r"got noise=1\.0 and num_noise=16"),
+    (dict(max_questions=0), r"a question or more, got max_questions=0\.$"),
 ]
 FUZZY = dict(num_keys=7, num_values=7, longest_key=3, longest_value=3)
 PLAIN = dict(num_keys=3, num_values=4)
@@ -140,21 +148,3 @@ def test_coupled_positions_do_not_tell_the_entry():
     prompt, target = drawn(InContextRecall(), 2, count=1).structure["coupled"]
     assert prompt[0].tolist() == [1, 2, 3, 4]
     assert target[0].tolist() == [0] * 4
-
-
-@pytest.mark.slow
-def test_the_chance_level_is_one_value():
-    """1000 examples of 8 values: 125 right expected, standard deviation 10."""
-    task = InContextRecall(max_questions=1)
-    assert abs(chance_levels(task, (8,), 1000)[0]["token_accuracy"] - 1 / 8) < 0.05
-
-
-def test_impossible_strings_and_noise_are_refused():
-    with pytest.raises(ValueError, match=r"longest_key is 1 or more, .* got 9 and 8"):
-        InContextRecall(longest_key=9)
-    with pytest.raises(ValueError, match=r"longest_value is 1 or more, .* got 1 and 1"):
-        InContextRecall(num_values=1)
-    with pytest.raises(ValueError, match=r"got noise=1\.0 and num_noise=16"):
-        InContextRecall(noise=1.0)
-    with pytest.raises(ValueError, match=r"a question or more, got max_questions=0\.$"):
-        InContextRecall(max_questions=0)

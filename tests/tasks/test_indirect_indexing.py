@@ -4,11 +4,17 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.indirect_indexing import IndirectIndexing
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [{}, dict(num_symbols=10, max_offset=3), dict(num_symbols=9, max_offset=30)]
+CHANCE_LEVELS = [
+    (dict(num_symbols=10), 8, "exact_match", 1 / 10, 1),
+]
+REFUSALS = [
+    (dict(max_offset=0), r"max_offset is 1 or more, got max_offset=0\.$"),
+    (dict(num_symbols=1), "got num_symbols=1"),
+]
 # The samples of the paper's appendix on data sets (arXiv 2509.10534): 20 to 40 different letters, a
 # letter and a shift of up to 15, and the target. No generator of the authors was found.
 PAPER = (
@@ -86,17 +92,3 @@ def test_coupled_positions_do_not_tell_the_answer():
     prompt, target = drawn(IndirectIndexing(), 4, count=1).structure["coupled"]
     assert prompt[0].tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert target[0].tolist() == [0]
-
-
-@pytest.mark.slow
-def test_the_chance_level_is_one_symbol_of_the_alphabet():
-    """1000 examples, 100 right expected, standard deviation 10."""
-    levels = chance_levels(IndirectIndexing(num_symbols=10), (8,), 1000)[0]
-    assert abs(levels["exact_match"] - 0.1) < 0.05
-
-
-def test_no_offset_is_refused():
-    with pytest.raises(ValueError, match=r"max_offset is 1 or more, got max_offset=0\.$"):
-        IndirectIndexing(max_offset=0)
-    with pytest.raises(ValueError, match="got num_symbols=1"):
-        IndirectIndexing(num_symbols=1)

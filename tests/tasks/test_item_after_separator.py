@@ -1,12 +1,18 @@
 import jax
 import numpy as np
-import pytest
 
-from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.item_after_separator import ItemAfterSeparator
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [{}, dict(num_symbols=3, max_width=1, max_index=2), dict(max_width=7, max_index=40)]
+CHANCE_LEVELS = [
+    (dict(num_symbols=4), 5, "exact_match", 1 / 4, 1),
+]
+REFUSALS = [
+    (dict(num_symbols=1), "two symbols or more, got num_symbols=1"),
+    (dict(max_width=0), "ItemAfterSeparator's max_width must be at least 1, got 0."),
+    (dict(max_index=0), "ItemAfterSeparator's max_index must be at least 1, got 0."),
+]
 
 
 def oracle(task, prompt):
@@ -64,21 +70,3 @@ def test_attributes_by_hand():
     np.testing.assert_array_equal(values["index"], queries)
     # One token an item: item k is token 2 k of 13, which the answer follows.
     np.testing.assert_array_equal(values["longest_distance"], 13 - 2 * queries)
-
-
-def test_the_chance_level_is_one_symbol_of_all():
-    (level,) = chance_levels(ItemAfterSeparator(num_symbols=4), (5,), 1000)
-    assert abs(level["exact_match"] - 0.25) < 0.07
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (dict(num_symbols=1), "two symbols or more, got num_symbols=1"),
-        (dict(max_width=0), "ItemAfterSeparator's max_width must be at least 1, got 0."),
-        (dict(max_index=0), "ItemAfterSeparator's max_index must be at least 1, got 0."),
-    ],
-)
-def test_what_it_refuses(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        ItemAfterSeparator(**arguments)

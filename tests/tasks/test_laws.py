@@ -25,6 +25,7 @@ from tests.tasks.cases import (
     few,
     file_of,
     lengths_of,
+    own_tests,
     parts,
     rows,
     task,
@@ -191,6 +192,24 @@ def test_no_constant_answer_beats_the_floor(name, arguments):
     assert 0 <= chance_level["exact_match"] <= 1
 
 
+CHANCES = [
+    pytest.param(name, tuple(arguments.items()), *case, id=f"{name}-{case[1]}")
+    for name in NAMES
+    for arguments, *case in getattr(own_tests(name), "CHANCE_LEVELS", ())
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "arguments", "length", "metric", "level", "answers"), CHANCES)
+def test_the_chance_level_is_within_five_standard_deviations(
+    name, arguments, length, metric, level, answers
+):
+    """Of 1000 examples with a number of answers each; guesses are learned from as many."""
+    (found,) = chance_levels(task(name, arguments), (length,), 1000)
+    deviation = (level * (1 - level) / (1000 * answers)) ** 0.5
+    assert abs(found[metric] - level) < 5 * deviation
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_docstring_has_a_worked_example_that_the_oracle_confirms(name):
     """Indented lines `prompt -> target  # argument=value`; given target symbols in brackets."""
@@ -238,6 +257,19 @@ def test_every_argument_is_described(name):
             (cls.__doc__ or "") + "".join(b.__doc__ or "" for b in cls.__mro__[1:]),
             re.MULTILINE,
         ), field.name
+
+
+REFUSALS = [
+    pytest.param(name, arguments, sentence, id=f"{name}-{arguments}")
+    for name in NAMES
+    for arguments, sentence in getattr(own_tests(name), "REFUSALS", ())
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "sentence"), REFUSALS)
+def test_arguments_that_make_no_sense_are_refused(name, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        plugins.find("tasks", name)(**arguments)
 
 
 @pytest.mark.parametrize(("name", "argument"), choices.arguments("tasks"))

@@ -2,7 +2,6 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.multi_hop import MultiHop
 from tests.tasks.drawing import drawn, symbols
 
@@ -10,6 +9,14 @@ VARIANTS = [
     {},
     dict(word_symbols=3, shortest_word=1, longest_word=3, max_hops=5, max_questions=2),
     dict(word_symbols=4, shortest_word=2, longest_word=2, max_questions=1),
+]
+CHANCE_LEVELS = [
+    (dict(word_symbols=8), 8, "token_accuracy", 1 / 8, 8),  # eight answers
+]
+REFUSALS = [
+    (dict(shortest_word=2), "shortest_word <= longest_word, got 2 and 1"),
+    (dict(max_hops=0), "got max_hops=0 and max_questions=10"),
+    (dict(longest_word=4), "makes 17,043,520 words, more than 100,000"),
 ]
 # Two examples of the authors' generator (PhysicsLM4 at 7580696, Depo/depo.py) with N=4, K=3,
 # mini_vocab=2 and words of 1 to 2 tokens: the edges, then the questions with their answers. Its
@@ -163,23 +170,7 @@ def test_with_one_question_the_attribute_separates_the_hops():
     assert abs(hops[10][3] - 944) < 35
 
 
-@pytest.mark.slow
-def test_the_chance_level_of_a_token_is_one_word():
-    """8 words of 8 symbols, 1000 examples of 8 answers: 1/8, standard deviation 0.004."""
-    levels = chance_levels(MultiHop(word_symbols=8), (8,), 1000)[0]
-    assert abs(levels["token_accuracy"] - 1 / 8) < 0.02
-
-
 def test_there_are_as_many_words_as_the_alphabet_makes():
     assert MultiHop().max_length == 64
     assert MultiHop(word_symbols=3, shortest_word=5, longest_word=7).max_length == 3159
     assert MultiHop(word_symbols=50, longest_word=2).max_length == 2550
-
-
-def test_impossible_words_hops_and_questions_are_refused():
-    with pytest.raises(ValueError, match="shortest_word <= longest_word, got 2 and 1"):
-        MultiHop(shortest_word=2)
-    with pytest.raises(ValueError, match="got max_hops=0 and max_questions=10"):
-        MultiHop(max_hops=0)
-    with pytest.raises(ValueError, match="makes 17,043,520 words, more than 100,000"):
-        MultiHop(longest_word=4)

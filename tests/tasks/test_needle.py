@@ -2,7 +2,6 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.needle import Needle
 from tests.tasks.drawing import drawn, said
 
@@ -10,6 +9,14 @@ VARIANTS = [
     {},
     dict(num_keys=4, num_values=3, num_noise=1, num_needles=3),
     dict(num_needles=2, depth=30),
+]
+CHANCE_LEVELS = [
+    (dict(num_values=8), 12, "exact_match", 1 / 8, 1),
+]
+REFUSALS = [
+    (dict(num_values=1), "got num_keys=64, num_values=1 and num_noise=64"),
+    (dict(num_needles=65), "each of its 64 keys, got num_needles=65"),
+    (dict(depth=101), r"from 0 to 100 percent, got 101\.$"),
 ]
 # An example of the first author's generator (hsiehjackson/RULER at e40fae1, niah.py) with three
 # keys and the repeated text 6 times: its numbers are named in the order of the needles. Then the
@@ -83,20 +90,5 @@ def test_coupled_positions_do_not_tell_the_depth():
     assert target[0].tolist() == [0]
 
 
-@pytest.mark.slow
-def test_the_chance_level_is_one_value():
-    """1000 examples of 8 values: 125 right expected, standard deviation 10."""
-    assert abs(chance_levels(Needle(num_values=8), (12,), 1000)[0]["exact_match"] - 1 / 8) < 0.05
-
-
 def test_a_haystack_has_noise_for_each_needle():
     assert (Needle().min_length, Needle(num_needles=4).min_length) == (3, 12)
-
-
-def test_impossible_alphabets_needles_and_depths_are_refused():
-    with pytest.raises(ValueError, match="got num_keys=64, num_values=1 and num_noise=64"):
-        Needle(num_values=1)
-    with pytest.raises(ValueError, match="each of its 64 keys, got num_needles=65"):
-        Needle(num_needles=65)
-    with pytest.raises(ValueError, match=r"from 0 to 100 percent, got 101\.$"):
-        Needle(depth=101)

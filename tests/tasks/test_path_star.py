@@ -4,11 +4,17 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.path_star import PathStar
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [{}, dict(num_arms=2, num_nodes=9, turned=False), dict(num_arms=7, num_nodes=50)]
+CHANCE_LEVELS = [
+    (dict(num_nodes=10), 3, "token_accuracy", 1 / 10, 3),  # three nodes
+]
+REFUSALS = [
+    (dict(num_arms=1), "got num_arms=1 and num_nodes=100"),
+    (dict(num_nodes=3), "got num_arms=3 and num_nodes=3"),
+]
 # Two examples of x-transformers at 80b6acd, train_path_star.py:
 # PathStarDataset(2, 3, 3, 20, seed=7), with "-" for its token of an edge, ":" for that of the
 # start, and none for that of the end. Then the first lines of two files of the task's origin
@@ -96,20 +102,6 @@ def test_attributes_are_those_of_the_written_edges():
         assert task.attributes["num_turned"].value(task, example) == num_turned
 
 
-@pytest.mark.slow
-def test_the_chance_level_of_a_node_is_one_of_all():
-    """1000 examples of 3 nodes, of 10: 0.1, standard deviation 0.006."""
-    levels = chance_levels(PathStar(num_nodes=10), (3,), 1000)[0]
-    assert abs(levels["token_accuracy"] - 0.1) < 0.03
-
-
 def test_a_star_has_no_more_nodes_than_there_are():
     assert (PathStar().max_length, PathStar(num_arms=7).max_length) == (34, 15)
     assert PathStar(num_arms=2, num_nodes=3).max_length == 2
-
-
-def test_one_arm_and_too_few_nodes_are_refused():
-    with pytest.raises(ValueError, match="got num_arms=1 and num_nodes=100"):
-        PathStar(num_arms=1)
-    with pytest.raises(ValueError, match="got num_arms=3 and num_nodes=3"):
-        PathStar(num_nodes=3)
