@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,9 +13,9 @@ import pytest
 
 import pe_lab
 from pe_lab import cli
-from pe_lab.cli import _arguments, _catalog
+from pe_lab.cli import _arguments
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import allowed_plugins, plugins
+from pe_lab.runs.plugins import allowed_plugins
 
 ROOT = Path(__file__).parents[2]
 WITHOUT_JAX = "import sys; sys.modules['jax'] = None; from pe_lab import cli; cli.main()"
@@ -179,114 +178,6 @@ def test_packages_that_the_arguments_name_are_allowed_and_no_others():
     assert not allowed_plugins.is_allowed("fourth:B")
 
 
-@pytest.mark.parametrize("family", _catalog.FAMILIES)
-def test_every_member_is_listed_with_a_sentence(family, capsys):
-    assert cli.run(["list", family]) == 0
-    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
-    assert set(plugins.names(family)) <= set(lines)
-    assert all(len(line) > 10 for line in lines.values())
-
-
-def test_studies_are_those_of_the_folder(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    cli.run(["list", "studies"])
-    assert capsys.readouterr().out == (
-        "There are no studies here, in results or results/published. "
-        "`pe-lab list configs` lists what can be trained.\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "lines"),
-    [
-        (["list", "configs"], ["quickstart "]),
-        (["list", "studies"], ["quickstart "]),
-        (["show", "auc"], ["  lower_is_better = False\n"]),
-        (
-            ["show", "quickstart"],
-            [
-                "folder    results/published/quickstart\n",
-                "runs      39 finished\n",
-                "axis      seed: 0, 1, 2",
-            ],
-        ),
-        (
-            ["show", "results/published/quickstart"],
-            ["folder    results/published/quickstart\n"],
-        ),
-    ],
-)
-def test_members_and_studies_of_a_checkout_are_listed_and_shown(
-    arguments, lines, capsys, monkeypatch
-):
-    monkeypatch.chdir(ROOT)
-    assert cli.run(arguments) == 0
-    text = f"\n{capsys.readouterr().out}"
-    for line in lines:
-        assert f"\n{line}" in text
-
-
-def test_a_damaged_study_does_not_hide_the_others(capsys, monkeypatch, tmp_path):
-    (tmp_path / "results" / "broken").mkdir(parents=True)
-    (tmp_path / "results" / "broken" / "study.json").write_text("{", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    assert cli.run(["list", "studies"]) == 0
-    assert "is damaged" in capsys.readouterr().out
-
-
-def test_an_encoding_is_shown_with_each_argument_once_and_its_import(capsys):
-    assert cli.run(["show", "t5_bias"]) == 0
-    text = capsys.readouterr().out
-    assert "from pe_lab.encodings import T5Bias" in text
-    assert text.partition("Arguments:")[2] == (
-        "\n"
-        "  num_buckets: int = 32\n"
-        "      number of buckets, 32 in the paper.\n"
-        "  max_distance: int = 128\n"
-        "      this distance and all larger ones share the last bucket; 128 in the paper.\n"
-        "The model also gives the class: width, num_heads, bidirectional, rngs.\n"
-        "A config may also say where it acts: layers, share, heads, stacks, axis, positions "
-        "(docs/models.md).\n"
-    )
-    assert "Args:" not in text
-
-
-def test_a_class_of_another_package_is_shown_with_its_own_import(capsys, tmp_path, monkeypatch):
-    text = "from pe_lab.tasks import Copy\n\nclass Mine(Copy):\n    'Copy again.'\n"
-    (tmp_path / "shown_tasks.py").write_text(text, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert cli.run(["show", "shown_tasks:Mine", "--kind=tasks"]) == 0
-    text = capsys.readouterr().out
-    assert text.startswith("Copy again.\n")
-    assert "from shown_tasks import Mine" in text
-
-
-def test_a_config_file_shows_its_docstring_and_then_its_study(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("quick.py").write_text('"""A question."""\n', encoding="utf-8")
-    Path("bare.py").write_text("", encoding="utf-8")
-    assert cli.run(["show", "quick.py:smoke"]) == 0
-    assert cli.run(["show", "bare.py"]) == 0
-    assert capsys.readouterr().out == "A question.\nbare.py has no docstring.\n"
-    shutil.copytree(ROOT / "results" / "published" / "quickstart", "results/quick_smoke")
-    assert cli.run(["show", "quick.py:smoke"]) == 0
-    assert "folder    results/quick_smoke\nruns      39 finished\n" in capsys.readouterr().out
-    with pytest.raises(UserError, match=r"^There is no file qick.py. Did you mean 'quick'\?$"):
-        cli.run(["show", "qick.py"])
-
-
-def test_an_unknown_study_has_its_near_name(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    with pytest.raises(UserError, match=r"has no 'quikstart'\. Did you mean 'quickstart'\?"):
-        cli.run(["show", "quikstart", "--kind=studies"])
-
-
-def test_a_name_of_two_kinds_needs_the_kind(monkeypatch):
-    monkeypatch.setattr(_catalog, "summaries", lambda kind: {"copy": "a line"})
-    with pytest.raises(UserError, match=r"^'copy' is one of the encodings and of the positions"):
-        cli.run(["show", "copy"])
-
-
 @pytest.mark.parametrize(
     ("command", "line"),
     [
@@ -297,26 +188,6 @@ def test_a_name_of_two_kinds_needs_the_kind(monkeypatch):
 def test_the_usage_shows_which_arguments_must_be_given(command, line):
     assert line in call(command, "--help").stdout
     assert "[ENCODINGS ...]\n" in call("suite", "--help").stdout
-
-
-def test_the_doctor_computes_and_names_the_devices(capsys):
-    assert cli.run(["doctor"]) == 0
-    text = capsys.readouterr().out
-    assert f"pe_lab {pe_lab.__version__} in " in text
-    assert re.search(r"^JAX devices: (TFRT_CPU_0|cpu:0)", text, re.MULTILINE)
-    assert text.endswith("JAX works.\n")
-
-
-def test_the_doctor_names_the_installation_of_what_is_missing_and_fails_without_jax(
-    capsys, monkeypatch
-):
-    monkeypatch.setattr("pe_lab.cli.doctor.find_spec", lambda name: name == "wandb" or None)
-    monkeypatch.setitem(sys.modules, "jax", None)
-    assert cli.run(["doctor"]) == 1
-    text = capsys.readouterr().out
-    assert "report   not installed, for pe-lab report: pip install 'pe_lab[report]'\n" in text
-    assert "writers  without pyarrow, safetensors, tensorboardX, trackio, for pe-lab" in text
-    assert "JAX cannot compute: ModuleNotFoundError" in text
 
 
 @pytest.mark.parametrize(
