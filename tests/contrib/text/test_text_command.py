@@ -1,0 +1,79 @@
+"""`pe-lab text` prepares a corpus and describes it."""
+
+import io
+import subprocess
+import tarfile
+
+import pytest
+
+from pe_lab.contrib.text import packages
+from pe_lab.contrib.text.cli import text as command
+from pe_lab.runs.errors import UserError
+
+HASH = "sha256:" + 64 * "0"
+
+
+def options(source, tmp_path, **changes):
+    return command.Options(source=str(source), data_dir=tmp_path / "sets", **changes)
+
+
+def test_a_folder_is_prepared_and_described(tmp_path, capsys):
+    for i in range(30):
+        (tmp_path / f"{i}.md").write_text(f"number {i} " * (1 + i % 2))
+    assert command.run(options(tmp_path, tmp_path, longer_than=12)) == 0
+    first, train, *others = capsys.readouterr().out.splitlines()
+    name = first.removeprefix("dataset=").strip("'")
+    assert (tmp_path / "sets" / name).exists()
+    assert train.startswith("train: 24 documents, ")
+    assert "12 bytes; 'number " in train
+    assert [line.partition(":")[0] for line in others] == ["validation", "test"]
+    command.run(options(name, tmp_path, longer_than=12))  # by its name
+    assert capsys.readouterr().out.splitlines() == [first, train, *others]
+
+
+@pytest.fixture
+def pip(monkeypatch):
+    """A pip that writes an archive of three files."""
+    calls = []
+
+    def run(arguments, **_):
+        calls.append(arguments)
+        folder = arguments[-1].removeprefix("--dest=")
+        with tarfile.open(f"{folder}/p-1.tar.gz", "w:gz") as archive:
+            for path in ("p-1/docs/a.txt", "p-1/docs/deep/b.txt", "p-1/setup.py"):
+                member = tarfile.TarInfo(path)
+                member.size = len(path)
+                archive.addfile(member, io.BytesIO(path.encode()))
+        return subprocess.CompletedProcess(arguments, 0, "", "")
+
+    monkeypatch.setattr(packages.subprocess, "run", run)
+    return calls
+
+
+def test_matching_files_of_a_package_are_extracted_and_pip_checks_the_hash(tmp_path, pip):
+    packages.download("p==1", HASH, ["docs/*.txt"], tmp_path)
+    found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*t"))
+    assert found == ["p-1/docs/a.txt", "p-1/docs/deep/b.txt"]
+    assert "--require-hashes" in pip[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "changes", "why"),
+    [
+        ("p==1", {}, "p==1 needs --hash=sha256:"),
+        ("p==1", {"hash": "sha256:12"}, "p==1 needs --hash=sha256:"),
+        ("p==1", {"hash": HASH, "include": ("*.rst",)}, r"p-1.tar.gz has no file like \*.rst"),
+        ("folder", {"hash": HASH}, "--hash and --include are of a package"),
+        ("nothing", {}, "has no 'nothing'"),
+    ],
+)
+def test_refusals_are_one_sentence(tmp_path, pip, source, changes, why):
+    with pytest.raises(UserError, match=why):
+        command.run(options(source, tmp_path, **changes))
+
+
+def test_an_error_of_pip_is_one_sentence(tmp_path, monkeypatch):
+    failed = subprocess.CompletedProcess([], 1, "", "ERROR: hashes\nDO NOT MATCH")
+    monkeypatch.setattr(packages.subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(UserError, match=r"pip cannot download p==1: ERROR: hashes DO NOT MATCH\."):
+        packages.download("p==1", HASH, ["*"], tmp_path)
