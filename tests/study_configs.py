@@ -21,6 +21,7 @@ WITH_SMOKE = (
     "more_seeds",
     "noise",
     "quickstart",
+    "real_text",
     "saturation",
     "size_ladder",
     "story_gradients",
