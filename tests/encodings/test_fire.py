@@ -100,6 +100,18 @@ def test_on_one_arange_it_is_the_same_above_and_below_the_threshold(first, thres
     )
 
 
+@pytest.mark.slow
+def test_the_threshold_is_learned_and_so_is_the_rate():
+    t = codes.tokens(range(6))
+
+    def total(factor, rate):
+        encoding = of_reference()
+        encoding.threshold_factor[...], encoding.rate[...] = factor, rate
+        return encoding.normalized_distance(t, t).sum()
+
+    assert all(abs(g) > 0.1 for g in jax.grad(total, (0, 1))(jnp.asarray(1.0), jnp.asarray(0.1)))
+
+
 def initial_biases(hidden_width, num_seeds):
     """The network's initial output at 101 inputs in 0..1: [seed, head, input]."""
     x = jnp.linspace(0, 1, 101).reshape(1, 1, 1, -1)
@@ -130,6 +142,18 @@ def test_no_more_hidden_units_are_dead_than_in_the_ports():
     standard_error = np.sqrt(2 * 0.375 * 0.625 / weights.size)
     assert abs(ports - 0.375) < 4 * standard_error
     assert dead_share(weights, biases) < ports + 4 * standard_error
+
+
+@pytest.mark.slow
+def test_the_initial_bias_is_no_straight_line():
+    """The distance from the chord, in units of the largest bias, for every seed and head.
+
+    Rounding bends a straight line by less than 1e-6.
+    """
+    _, y = initial_biases(32, 20)
+    chord = np.linspace(y[..., 0], y[..., -1], y.shape[-1], axis=-1)
+    bend = np.abs(y - chord).max(axis=-1) / np.abs(y).max(axis=-1)
+    assert bend.min() > 1e-3
 
 
 @pytest.mark.parametrize(("layer", "fan_in"), [("into", 1), ("out", 32)])
