@@ -99,7 +99,7 @@ def _repeated(
     """Return the test lengths at which training can draw some of the inputs, for each variant."""
     overlaps = measured[(measured["metric"] == "overlap") & (measured["value"] > 0)]
     overlaps = overlaps[overlaps["split"] != "validation"]
-    finished = cases[cases["status"] == "finished"]
+    finished = cases.loc[cases["status"] == "finished", ["variant", "run", "evaluation"]]
     lengths = finished.merge(overlaps, on=["run", "evaluation"]).groupby("variant")["length"]
     of_variants = lengths.agg(set).to_dict()
     return [of_variants.get(name, set()) for name in variants.index]
