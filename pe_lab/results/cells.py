@@ -15,7 +15,7 @@ from jaxtyping import Float, Int, Shaped
 from pe_lab.metrics.base import Limit, Value
 from pe_lab.results import kaplan_meier, statistics
 from pe_lab.results.formats import DASH, Cell, bracket, number
-from pe_lab.results.run_rows import value_of
+from pe_lab.results.run_rows import BOUNDS
 from pe_lab.results.statistics import Array, Interval
 from pe_lab.runs.studies.first_steps import FirstStep
 
@@ -52,7 +52,9 @@ class Sample:
         for row in zip(self["value"].tolist(), bounds.tolist(), strict=True):
             pairs = zip(*row, strict=True)
             # NaN is a number that differs from itself.
-            cells.append([value_of(n, bound, self.style) if n == n else None for n, bound in pairs])
+            cells.append(
+                [_value_of(n, bound, self.style) if n == n else None for n, bound in pairs]
+            )
         return cells
 
     def known(self) -> list[list[Any]]:
@@ -131,6 +133,16 @@ def _means(sample: Sample) -> list[Cell]:
                 text += f" ± {number(spread, sample.style, exact=False)}"
             cells[row] = Cell(text, mean, count=len(seeds))
     return cells
+
+
+def _value_of(number: int | float, bound: str, style: str) -> Value:
+    """Return the value that was stored as a number with its bound."""
+    if style == "limit":
+        sides = {text: side for side, text in BOUNDS.items()}
+        return Limit(int(number), sides[bound])
+    if style == "first_step":
+        return FirstStep(int(number), reached=bound == "")
+    return number
 
 
 def _limit(values: Sequence[Limit]) -> Cell:

@@ -31,7 +31,7 @@ for _metric in BY_NAME.values():
     elif isinstance(_metric, LengthMetric) and not isinstance(_metric, MeasuredMetric):
         _LENGTH_METRICS.append(_metric)
 _KEYS = itemgetter("split", "length", "offset", "override", "metric", "value", "reason")
-_BOUNDS = {-1: "<", 0: "", 1: "≥"}  # by the side of a limit
+BOUNDS = {-1: "<", 0: "", 1: "≥"}  # by the side of a limit
 _FACTS = [
     *("run", "run_id", "seed", "data_seed", "status", "solved", "max_length", "task_label"),
     *("steps", "steps_to_solve", "steps_to_extrapolate", "measured_to", "train_flops"),
@@ -264,20 +264,10 @@ class RunRows:
 def _number(value: Value) -> tuple[int | float, str]:
     """Return a value as a number, with a sign for the side of the true value."""
     if isinstance(value, Limit):
-        return value.length, _BOUNDS[value.side]
+        return value.length, BOUNDS[value.side]
     if isinstance(value, FirstStep):
         return value.step, "" if value.reached else ">"
     return value, ""
-
-
-def value_of(number: int | float, bound: str, style: str) -> Value:
-    """Return the value that was stored as a number with its bound."""
-    if style == "limit":
-        sides = {text: side for side, text in _BOUNDS.items()}
-        return Limit(int(number), sides[bound])
-    if style == "first_step":
-        return FirstStep(int(number), reached=bound == "")
-    return number
 
 
 def _points_of_config(record: JsonObject) -> dict[tuple[int, int], None]:

@@ -280,10 +280,7 @@ class Task(ChecksChoices):
         return range(length, length + 1)
 
     def evaluation_key_length(self, length: Scalar) -> Scalar:
-        """Return the length in the keys of evaluation examples of `length`.
-
-        Lengths with one key share what `sample` draws with it, such as a place in a text.
-        """
+        """Return the length in the key of an evaluation example; equal keys share draws."""
         return length
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
