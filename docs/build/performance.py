@@ -23,16 +23,12 @@ def _of_length(symbols: int, batch: int) -> str:
     return f"engine {lengths} config.train.batch_size={batch}"
 
 
-_MIXED = "engine config.train.min_length=1 config.train.max_length=40"
-_WIDE = "config.model.width=128 config.model.feedforward_width=512 config.model.num_heads=4"
 # Descriptions of the models of peer.json, by study and overrides.
 MODELS = {
     "engine": "5 layers, width 64, 8 heads, 40 tokens",
     _of_length(127, 32): "the same, 256 tokens",
     _of_length(255, 16): "the same, 512 tokens",
     _of_length(511, 8): "the same, 1,024 tokens",
-    _MIXED: "the same, 4 to 82 tokens",
-    f"{_MIXED} {_WIDE}": "width 128, 4 heads, 4 to 82 tokens",
     "quickstart": "the quickstart's",
 }
 # What scaling.json changes, and its label on an axis.
