@@ -2,11 +2,15 @@
 
 Windows of all lengths can end with the same bytes (language_model's `align="end"`). The score is
 then the mean over these bytes, without those of the first half of the shortest window, which have
-little context: a difference between two lengths is an effect of the context alone. Other windows
-are at other places for each length, and the score is the mean over all their bytes.
+little context: a difference between two lengths is an effect of the context alone. The shortest
+window is that of the run's config, so lengths that are measured later do not change the bytes;
+shorter ones have no value. Other windows are at other places for each length, and the score is the
+mean over all their bytes.
 """
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.metrics.base import LengthMetric, MeasuredRun
@@ -24,25 +28,39 @@ class BitsPerByte(LengthMetric):
 
 
 def bits(run: MeasuredRun, length: int, offset: int) -> float | None:
-    """Return the bits per byte of a run; None for a record without the sizes of its text."""
+    """Return the bits per byte of a run.
+
+    None for a record without the sizes of its text, and for a window that is shorter than those of
+    the run's config.
+    """
     row = run.rows.get((length, offset, by_place.METRIC))
     if row is None or "corpus_bytes" not in run.record["exposure"]:
         return None
-    return by_place.bits_per_byte(row, num_scored(run) if is_aligned(run) else None)
+    config = run.record["config"]
+    if not is_aligned(config):
+        return by_place.bits_per_byte(row)
+    if length < shortest(config):
+        return None
+    return by_place.bits_per_byte(row, num_scored(config))
 
 
-def is_aligned(run: MeasuredRun) -> bool:
+def is_aligned(config: Mapping[str, Any]) -> bool:
     """Whether the windows of all lengths end with the same bytes."""
-    return run.record["config"]["task"].get("align") == "end"
+    return config["task"].get("align") == "end"
 
 
-def num_scored(run: MeasuredRun) -> int:
+def shortest(config: Mapping[str, Any]) -> int:
+    """Return the shortest test length of a run's config."""
+    return min(config["evaluate"]["lengths"])
+
+
+def num_scored(config: Mapping[str, Any]) -> int:
     """Return the number of bytes at the end of each aligned window that are scored."""
-    return max(1, min(length for length, _, _ in run.rows) // 2)
+    return max(1, shortest(config) // 2)
 
 
 def by_length(run: MeasuredRun, offset: int) -> dict[int, float | None]:
     """Return the bits per byte at each length, if all lengths have the same bytes."""
-    if not is_aligned(run):
+    if not is_aligned(run.record["config"]):
         return {}
     return {length: bits(run, length, offset) for length in run.lengths(offset)}

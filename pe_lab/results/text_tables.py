@@ -1,6 +1,6 @@
 """What the tables of a study of text add: its summary, and the text itself in words."""
 
-from pe_lab.metrics import longest_window
+from pe_lab.metrics import bits_per_byte, longest_window
 from pe_lab.results import notes, standard_tables
 from pe_lab.results.formats import Table
 from pe_lab.results.study import Study
@@ -45,11 +45,17 @@ def sentence(study: Study) -> str:
         parts = [f"{sizes[split]:,} bytes in {split}" for split in _SPLITS]
         num_windows = config["evaluate"]["num_examples"]
         scored = "all bytes of its windows, which are at other places for each length"
-        if config["task"].get("align") == "end":
-            num_bytes = num_windows * (min(config["evaluate"]["lengths"]) // 2)
+        remark = ""
+        if bits_per_byte.is_aligned(config):
+            num_bytes = num_windows * bits_per_byte.num_scored(config)
             scored = f"the same {num_bytes:,} bytes at every length"
+            shortest = bits_per_byte.shortest(config)
+            if min(study.lengths) < shortest:
+                remark = (
+                    f" Lengths below {shortest:,} have no number: they lack these bytes' context."
+                )
         sentences.append(
             f"Text: {provenance['corpus']}, {', '.join(parts)}. The test scores {scored} "
-            f"({num_windows:,} windows)."
+            f"({num_windows:,} windows).{remark}"
         )
     return " ".join(dict.fromkeys(sentences))

@@ -13,20 +13,26 @@ from pe_lab.runs.studies.analysis_spec import Extrapolation, MetricPoint
 TRAINED = 8
 
 
-def run(bits, align="end", *, has_sizes=True):
-    """A run with these bits, by length, at the last four bytes, and 9 bits before them."""
+def run(bits_of, align="end", *, has_sizes=True):
+    """A run with these bits, by length, at the last four bytes, and 9 bits before them.
+
+    The last two bytes have one bit more, and the two before them one less. Its config has the
+    lengths 8, 16 and 32.
+    """
     rows = {}
-    for length, value in bits.items():
+    for length, value in bits_of.items():
         losses = None
         if value is not None:
-            losses = [9 * math.log(2)] * (length - 4) + [value * math.log(2)] * 4
+            of_bytes = [9.0] * (length - 4) + [value - 1] * 2 + [value + 1] * 2
+            losses = [bits * math.log(2) for bits in of_bytes]
         reason = None if losses else "the table ends"
         row = record_rows.row("test", length, 0, by_place.METRIC, losses, 32, reason)
         rows[length, 0, by_place.METRIC] = row
     exposure = {"max_length": TRAINED}
     if has_sizes:
         exposure["corpus_bytes"] = {"test": 100}
-    record = {"config": {"task": {"align": align}}, "exposure": exposure}
+    config = {"task": {"align": align}, "evaluate": {"lengths": [8, 16, 32]}}
+    record = {"config": config, "exposure": exposure}
     return MeasuredRun(record, rows, Extrapolation(MetricPoint(at=4)))
 
 
@@ -47,7 +53,7 @@ TABLE = {8: 2.0, 16: None, 32: None}
         (TABLE, Limit(8), None),
         ({16: 2.0, 32: 2.0}, None, None),  # nothing at the training length
         ({8: 2.0}, Limit(8, 1), None),
-        ({4: 3.0, **FALLING}, Limit(32, 1), 0.5),  # only the last two bytes are scored
+        ({4: 3.0, **FALLING}, Limit(32, 1), 0.5),
     ],
 )
 def test_planted_losses_give_the_longest_window_and_the_gain(bits, longest, gain):
@@ -62,6 +68,10 @@ def test_aligned_windows_score_the_same_bytes_and_others_all_of_theirs():
     assert metric.of_length(run(RISING), 32, 0) == pytest.approx(3.0)
     assert metric.of_length(run(RISING, "start"), 32, 0) == pytest.approx((28 * 9 + 4 * 3) / 32)
     assert metric.of_length(run(RISING, has_sizes=False), 32, 0) is None
+    # A length that is measured later, or another one of an override, does not change the bytes.
+    for later in ({4: 3.0, **RISING}, {32: 3.0, 64: 1.0}):
+        assert metric.of_length(run(later), 32, 0) == pytest.approx(3.0)
+    assert metric.of_length(run({4: 3.0, **RISING}), 4, 0) is None
     for name in ("longest_window", "context_gain"):
         assert base.by_name()[name].of_run(run(FALLING, "start"), 0) is None
 

@@ -21,7 +21,7 @@ def text_record(run_id, seed, bits, *, has_sizes=True):
             row = {**made["rows"][0], "metric": metric, "length": length, "value": of_row}
             made["rows"].append(row)
     made["config"]["task"] = {"name": "language_model", "align": "end", "longest": 32}
-    made["config"]["evaluate"] |= {"lengths": list(bits), "num_examples": 100}
+    made["config"]["evaluate"] |= {"lengths": [8, 16, 32], "num_examples": 100}
     made["provenance"] = {"corpus": "corpus/0123456789abcdef"}
     if has_sizes:
         made["exposure"]["corpus_bytes"] = {"train": 8000, "validation": 1000, "test": 999}
@@ -68,6 +68,21 @@ def test_the_page_of_a_text_has_bits_and_context_and_no_exact_match(study):
         ["rope", "2.00", "3.00", "−1.00", "8"],
         ["alibi", "2.10", "1.90", "0.20", "≥ 32"],
     ]
+
+
+def test_a_length_that_is_measured_later_changes_no_number_and_no_count(tmp_path, study):
+    entries = [(point("rope", 0), text_record("later", 0, {4: 5.0, **BITS["rope"]}))]
+    later = frame.read(write_study(tmp_path / "later", *entries))
+    page = tables.markdown(later)
+    assert (
+        "scores the same 400 bytes at every length (100 windows). Lengths below 8 have no number: "
+        "they lack these bytes' context."
+    ) in page
+    assert cells(tables.of(later)[0]) == [
+        ["variant", "4", "8", "→16", "→32"],
+        ["rope", "–", "2.00", "2.50", "3.00"],
+    ]
+    assert "Lengths below" not in tables.markdown(study)
 
 
 def test_numbers_of_a_text_are_in_the_frames_and_in_the_csv(study):
