@@ -20,6 +20,11 @@ def test_a_part_has_a_short_readme_with_its_door_and_tests(part):
     assert list((ROOT / "tests" / "contrib" / part.name).rglob("test_*.py"))
 
 
+def test_no_part_has_the_docstring_of_another():
+    docstrings = [(part / "__init__.py").read_text(encoding="utf-8") for part in PARTS]
+    assert len(set(docstrings)) == len(PARTS)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_name_is_in_two_packages(family):
     folders = [ROOT / package.replace(".", "/") for package in parts.packages(family)]

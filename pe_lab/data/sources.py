@@ -33,7 +33,7 @@ def documents(path: Path, field: str = "text", splits: Splits = None) -> Rows:
       field: the name of the text in lines of JSON and rows of Parquet (files.py).
       splits: how many bytes train, validation and test take from the start of a single document,
         one after the other; or "named": the files and folders whose names have the words train,
-        validation (or valid, val, dev) and test are the splits.
+        validation (or valid, val, dev) and test are the splits, without hidden ones.
 
     Raises:
       UserError: there is no text, it is not UTF-8, or it is too short for three splits.
@@ -73,10 +73,16 @@ def _named(folder: Path, field: str) -> Rows:
         raise UserError(f"splits='named' reads a folder, and {folder} is none.")
     rows: dict[str, list[Row]] = {split: [] for split in _NAMES}
     for entry in sorted(folder.iterdir()):
+        if entry.name.startswith("."):
+            continue
         words = re.split(r"[._-]", entry.name.lower())
-        for split, names in _NAMES.items():
-            if not names.isdisjoint(words):
-                rows[split] += [{"text": text} for text in _documents(entry, field)]
+        matches = [split for split, names in _NAMES.items() if not names.isdisjoint(words)]
+        if len(matches) > 1:
+            raise UserError(
+                f"{entry} has the words of two splits in its name: {', '.join(matches)}."
+            )
+        for split in matches:
+            rows[split] += [{"text": text} for text in _documents(entry, field)]
     for split, of_split in rows.items():
         if not of_split:
             raise UserError(f"The folder {folder} has no file or folder of {split} by its name.")

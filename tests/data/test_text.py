@@ -103,6 +103,7 @@ def test_sizes_in_bytes_cut_exactly_as_enwik8_is_cut(tmp_path):
 
 def test_names_of_files_and_folders_state_the_splits(tmp_path):
     files = {"wiki.train.txt": "a", "wiki.valid.txt": "b", "test/2": "d", "test/1": "c", "x": "y"}
+    files |= dict.fromkeys((".train.txt.swp", "._valid.txt", ".test/1", "test/.3"), "hidden")
     rows = sources.documents(write(tmp_path, files), splits="named")
     assert texts(rows) == {"train": [b"a"], "validation": [b"b"], "test": [b"c", b"d"]}
 
@@ -129,6 +130,7 @@ def test_every_format_gives_the_same_documents(tmp_path):
         ({"a": "1" * 9}, "a", {"splits": (4, 5, 1)}, "test of 4, 5, 1 bytes: it has 9 bytes"),
         ({"a.jsonl": "{}"}, "a.jsonl", {"splits": (1, 1, 1)}, "cuts one file of plain text"),
         ({"train": "1", "dev": "2"}, "", {"splits": "named"}, "no file or folder of test by its"),
+        ({"train-test.txt": "1"}, "", {"splits": "named"}, "two splits in its name: train, test"),
         ({"a": "1"}, "a", {"splits": "named"}, "splits='named' reads a folder"),
         ({"a.jsonl": '{"text": "1"}\nx'}, "a.jsonl", {}, "Line 2 of .*a.jsonl is not JSON"),
         ({"a.jsonl": '{"text": 1}'}, "a.jsonl", {}, "no text 'text' in its line or row 1"),

@@ -1,1 +1,1 @@
-"""Position settings of published models, read from their config.json and written as its keys."""
+"""Corpora of text for language_model, prepared and described."""
