@@ -7,10 +7,11 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from pe_lab.runs.errors import UserError
+from pe_lab.runs.errors import UserError, one_line
 
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+")
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
@@ -29,7 +30,7 @@ def download(requirement: str, sha256: str | None, patterns: Sequence[str], fold
       patterns: of paths inside the archive, such as "docs/*.txt"; * matches a / too.
 
     Raises:
-      UserError: no hash, no pip, pip fails, or no file matches.
+      UserError: no hash, no pip, pip fails, the archive cannot be extracted, or no file matches.
     """
     if sha256 is None or not _HASH.fullmatch(sha256):
         raise UserError(
@@ -37,11 +38,21 @@ def download(requirement: str, sha256: str | None, patterns: Sequence[str], fold
         )
     with tempfile.TemporaryDirectory() as private:
         archive = _archive(requirement, sha256, Path(private))
-        with tarfile.open(archive) as files:
-            members = [member for member in files if member.isfile() and _matches(member, patterns)]
-            if not members:
-                raise UserError(f"{archive.name} has no file like {', '.join(patterns)}.")
-            files.extractall(folder, members, filter="data")
+        try:
+            num_files = _extract(archive, patterns, folder)
+        # Python 3.11.0 to 3.11.3 have no filter, which is a TypeError.
+        except (tarfile.TarError, TypeError, OSError, EOFError, zlib.error) as e:
+            raise UserError(f"{archive.name} cannot be extracted: {one_line(e)}.") from e
+        if not num_files:
+            raise UserError(f"{archive.name} has no file like {', '.join(patterns)}.")
+
+
+def _extract(archive: Path, patterns: Sequence[str], folder: Path) -> int:
+    """Extract the files that match into a folder; return their number."""
+    with tarfile.open(archive) as files:
+        members = [member for member in files if member.isfile() and _matches(member, patterns)]
+        files.extractall(folder, members, filter="data")
+    return len(members)
 
 
 def _archive(requirement: str, sha256: str, folder: Path) -> Path:

@@ -8,6 +8,7 @@ import pytest
 
 from pe_lab.contrib.text import packages
 from pe_lab.contrib.text.cli import text as command
+from pe_lab.data import text as corpora
 from pe_lab.runs.errors import UserError
 
 HASH = "sha256:" + 64 * "0"
@@ -29,6 +30,17 @@ def test_a_folder_is_prepared_and_described(tmp_path, capsys):
     assert [line.partition(":")[0] for line in others] == ["validation", "test"]
     command.run(options(name, tmp_path, longer_than=12))  # by its name
     assert capsys.readouterr().out.splitlines() == [first, train, *others]
+
+
+def test_the_field_of_a_data_set_with_several_texts_is_described(tmp_path, capsys):
+    rows = {s: [{"de": b"ja", "en": b"yes"}] for s in ("train", "validation", "test")}
+    name = corpora.prepare(rows, tmp_path / "sets")
+    command.run(options(name, tmp_path, field="en"))
+    assert "train: 1 documents, 3 bytes; 0 documents of more than 2,048 bytes; 'yes'" in (
+        capsys.readouterr().out
+    )
+    with pytest.raises(UserError, match="has no 'fr'"):
+        command.run(options(name, tmp_path, field="fr"))
 
 
 @pytest.fixture
@@ -65,6 +77,7 @@ def test_matching_files_of_a_package_are_extracted_and_pip_checks_the_hash(tmp_p
         ("p==1", {"hash": HASH, "include": ("*.rst",)}, r"p-1.tar.gz has no file like \*.rst"),
         ("folder", {"hash": HASH}, "--hash and --include are of a package"),
         ("nothing", {}, "has no 'nothing'"),
+        ("stories", {"named": True}, "--named is of a folder: a data set has its own splits"),
     ],
 )
 def test_refusals_are_one_sentence(tmp_path, pip, source, changes, why):
@@ -77,3 +90,34 @@ def test_an_error_of_pip_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(packages.subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(UserError, match=r"pip cannot download p==1: ERROR: hashes DO NOT MATCH\."):
         packages.download("p==1", HASH, ["*"], tmp_path)
+
+
+def archive_of(path):
+    """The bytes of an archive of one file."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        archive.addfile(tarfile.TarInfo(path))
+    return content.getvalue()
+
+
+def extractall_of_python_3_11_0(self, path=".", members=None, *, numeric_owner=False):
+    """Without a filter."""
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"no archive", "cannot be extracted: "),
+        (archive_of("p-1/a")[:30], "cannot be extracted: "),
+        (archive_of("p-1/../../a"), "cannot be extracted: .*outside the destination"),
+        (archive_of("p-1/a"), "cannot be extracted: .*unexpected keyword argument 'filter'"),
+    ],
+    ids=["no archive", "cut off", "outside", "no filter"],
+)
+def test_an_archive_that_cannot_be_extracted_is_one_sentence(tmp_path, monkeypatch, content, why):
+    (tmp_path / "p-1.tar.gz").write_bytes(content)
+    monkeypatch.setattr(packages, "_archive", lambda *_: tmp_path / "p-1.tar.gz")
+    if "filter" in why:
+        monkeypatch.setattr(tarfile.TarFile, "extractall", extractall_of_python_3_11_0)
+    with pytest.raises(UserError, match=f"p-1.tar.gz {why}"):
+        packages.download("p==1", HASH, ["*"], tmp_path / "folder")

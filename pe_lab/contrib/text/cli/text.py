@@ -30,7 +30,7 @@ class Options:
 
     source: str = argument("a folder, a file, a data set, or NAME==VERSION of a package")
     named: bool = flag("the names of files and folders state the splits")
-    field: str = flag("the name of the text in .jsonl and .parquet", str, default="text")
+    field: str | None = flag("the name of the text in rows that have several", str, default=None)
     hash: str | None = flag("of a package's archive: sha256:…", str, default=None)
     include: Sequence[str] = flag("files of a package", str, default=(), repeated=True)
     longer_than: int = flag("count documents of more bytes", whole_number(0), default=2048)
@@ -41,16 +41,22 @@ def run(options: Options) -> int:
     is_package = packages.is_requirement(options.source)
     if (options.hash or options.include) and not is_package:
         raise UserError("--hash and --include are of a package: NAME==VERSION.")
+    is_path = Path(options.source).exists()
+    if options.named and not (is_package or is_path):
+        raise UserError("--named is of a folder: a data set has its own splits.")
     name = options.source
+    fields = () if options.field is None else (options.field,)
+    if is_package or is_path:
+        fields = ()  # the prepared corpus has one
     if is_package:
         print(f"Downloading {options.source} …", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as folder:
             patterns = options.include or ("*",)
             packages.download(options.source, options.hash, patterns, Path(folder))
             name = _prepared(Path(folder), options)
-    elif Path(options.source).exists():
+    elif is_path:
         name = _prepared(Path(options.source), options)
-    _describe(name, options)
+    _describe(name, fields, options)
     return 0
 
 
@@ -58,16 +64,16 @@ def _prepared(path: Path, options: Options) -> str:
     from pe_lab.data import sources, text  # TFDS takes a second to import
 
     print("Reading the documents …", file=sys.stderr, flush=True)
-    rows = sources.documents(path, options.field, "named" if options.named else None)
+    rows = sources.documents(path, options.field or "text", "named" if options.named else None)
     return text.prepare(rows, options.data_dir)
 
 
-def _describe(name: str, options: Options) -> None:
+def _describe(name: str, fields: Sequence[str], options: Options) -> None:
     from pe_lab.data import made, text
 
     if name in made.HASHES:
         name = text.prepare_made(name, options.data_dir)
-    splits = text.read(name, options.data_dir)
+    splits = text.read(name, options.data_dir, fields)
     print(f"dataset={name!r}")
     for split, rows in splits.items():
         sizes = [len(document) for (document,) in rows]
