@@ -214,9 +214,18 @@ def test_a_model_that_sees_few_tokens_has_equal_loss_at_all_longer_lengths(tmp_p
         train__max_length=16,
         evaluate__lengths=(16, 32, 64),
         evaluate__curve_lengths=(16,),
+        evaluate__curve_examples=16,  # those of the validation
         seeds=1,
     )
     record = tiny.train(tmp_path, group)[0]
+    assert [list(point["validation_loss"]) for point in record["curve"]] == [["16"]] * 3
+    (loss,) = [
+        row["value"]
+        for row in record["rows"]
+        if (row["split"], row["metric"]) == ("validation", "negative_log_likelihood")
+    ]
+    assert record["curve"][-1]["validation_loss"]["16"] == pytest.approx(loss, rel=1e-6)
+    assert record["curve"][0]["validation_loss"]["16"] > loss + 0.1
     metric = "negative_log_likelihood_by_place"
     rows = [r for r in record["rows"] if r["metric"] == metric and r["split"] == "test"]
     last = [row["value"][row["length"] - 6 : row["length"]] for row in rows]
@@ -293,4 +302,7 @@ def test_a_record_has_the_name_of_the_text_with_its_hash(tmp_path):
     task = {"name": "language_model", **ARGUMENTS}
     group = tiny.group(task=task, layout__end_token=False, seeds=1)
     record = tiny.train(tmp_path, group)[0]
-    assert record["provenance"]["corpus"] == LanguageModel(**ARGUMENTS).corpus
+    task = LanguageModel(**ARGUMENTS)
+    assert record["provenance"]["corpus"] == task.corpus
+    sizes = {split: len(held(task, split)) for split in ("train", "validation", "test")}
+    assert record["exposure"]["corpus_bytes"] == sizes

@@ -17,20 +17,30 @@ def setup(*encodings, **changes):
 
 
 @pytest.mark.parametrize(
-    ("encodings", "largest"),
+    ("encodings", "largest", "seen"),
     [
-        (["rope"], LAST),
-        (["alibi", "t5_bias"], LAST),
-        (["sinusoidal"], LAST + 16),
-        (["rope", "sinusoidal"], LAST + 16),
-        ([{"name": "rope", "positions": SHIFTED | {"max_shift": 30}}], LAST),
-        ([{"name": "rotary_value", "absolute": True}], LAST + 16),
+        (["rope"], LAST, None),
+        (["alibi", "t5_bias"], LAST, None),
+        (["sinusoidal"], LAST + 16, 12),
+        (["rope", "sinusoidal"], LAST + 16, 12),
+        ([{"name": "rope", "positions": SHIFTED | {"max_shift": 30}}], LAST, None),
+        ([{"name": "rotary_value", "absolute": True}], LAST + 16, 12),
     ],
     ids=str,
 )
-def test_the_largest_position_of_a_record_has_no_unnoticed_shift(encodings, largest):
-    made = setup(*encodings)
-    assert run_records._exposure(made, 12, None)["max_position"] == largest
+def test_the_largest_position_of_a_record_has_no_unnoticed_shift(encodings, largest, seen):
+    """A test of length 5 ends at position 11; only noticed shifts show larger ones."""
+    exposure = run_records._exposure(setup(*encodings), 12, None)
+    assert (exposure["max_position"], exposure["seen_offsets"]) == (largest, {"5": seen})
+
+
+@pytest.mark.slow
+def test_a_trained_record_has_the_offsets_that_training_showed(tmp_path):
+    changes = {"model__num_layers": 1, "train__steps": 2, "evaluate__lengths": (3, 4, 5, 6)}
+    group = tiny.group(seeds=1, positions=SHIFTED | {"max_shift": 4}, **changes)
+    exposure = tiny.train(tmp_path, group)[0]["exposure"]
+    assert exposure["max_position"] == 11
+    assert exposure["seen_offsets"] == {"4": 2, "5": 0, "6": None}
 
 
 def test_a_context_of_several_examples_ends_where_contiguous_positions_end():
