@@ -5,6 +5,7 @@ import re
 import jax
 import pytest
 
+from pe_lab.data import text
 from pe_lab.results import read_analysis_spec
 from pe_lab.runs import config
 from pe_lab.runs.records.evaluation_points import grid as places
@@ -109,9 +110,13 @@ def test_a_study_has_the_runs_and_the_command_that_it_names(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", full_except(["quickstart", "smoke"], STUDIES))
-def test_every_cell_of_a_study_can_be_trained(name, tmp_path):
-    if name == "real_text" and not (ROOT / ".cache/datasets" / module(name).CORPUS).exists():
-        pytest.skip("its corpus is not prepared here")
+def test_every_cell_of_a_study_can_be_trained(name, tmp_path, monkeypatch):
+    if name == "real_text":
+        document = {"text": bytes(range(32, 127)) * 30}  # longer than all windows
+        rows = {split: [document] for split in ("train", "validation", "test")}
+        corpus = text.prepare(rows, tmp_path / ".cache/datasets")
+        monkeypatch.setattr(module(name), "CORPUS", corpus)
+        monkeypatch.chdir(tmp_path)
     made = expanded(name, tmp_path)
     todo = plans.make(made, tmp_path)
     assert todo.missing == len(made.runs)
