@@ -50,8 +50,8 @@ class LanguageModel(Task):
       dataset: instead of a path, "stories", a corpus that is made by code and equal on every
         machine; or any text data set of TFDS that is prepared in data_dir as array_record.
       data_dir: the folder of prepared data sets. The content of a path is prepared there as
-        "corpus/<hash of its content>"; that name as `dataset` reproduces the text. Records have
-        this name (`provenance.corpus`).
+        "corpus/<hash of its content>"; that name as `dataset` reproduces the text, but with a final
+        newline where `splits` in bytes have none. Records have this name (`provenance.corpus`).
       splits: of a path: the bytes of train, validation and test, such as (90_000_000, 5_000_000,
         5_000_000) for enwik8; or "named" for a folder with files or folders named train, validation
         and test.

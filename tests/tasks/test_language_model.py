@@ -166,6 +166,8 @@ def test_splits_in_bytes_are_the_bytes_of_the_file(tmp_path):
     task = of(tmp_path, content, splits=(80, 10, 5), max_bytes=60)
     texts = [held(task, split) for split in ("train", "validation", "test")]
     assert texts == [content[:60], content[80:90], content[90:95]]
+    named = LanguageModel(dataset=task.corpus, data_dir=task.data_dir)
+    assert [held(named, "validation"), held(named, "test")] == [t + b"\n" for t in texts[1:]]
 
 
 def test_a_set_with_several_texts_is_read_by_its_feature(tmp_path):
