@@ -202,39 +202,6 @@ def test_evaluation_windows_of_all_lengths_end_with_the_same_bytes(tmp_path, wit
     )
 
 
-@pytest.mark.full
-def test_a_model_that_sees_few_tokens_has_equal_loss_at_all_longer_lengths(tmp_path):
-    (tmp_path / "text").write_bytes(NUMBERED)
-    task = {"name": "language_model", "path": str(tmp_path / "text"), "longest": 64, "align": "end"}
-    group = tiny.group(
-        "nope",
-        task={**task, "data_dir": str(tmp_path / "sets")},
-        model__num_layers=1,
-        model__sliding_window=8,
-        layout__end_token=False,
-        train__min_length=16,
-        train__max_length=16,
-        evaluate__lengths=(16, 32, 64),
-        evaluate__curve_lengths=(16,),
-        evaluate__curve_examples=16,  # those of the validation
-        seeds=1,
-    )
-    record = tiny.train(tmp_path, group)[0]
-    assert [list(point["validation_loss"]) for point in record["curve"]] == [["16"]] * 3
-    (loss,) = [
-        row["value"]
-        for row in record["rows"]
-        if (row["split"], row["metric"]) == ("validation", "negative_log_likelihood")
-    ]
-    assert record["curve"][-1]["validation_loss"]["16"] == pytest.approx(loss, rel=1e-6)
-    assert record["curve"][0]["validation_loss"]["16"] > loss + 0.1
-    metric = "negative_log_likelihood_by_place"
-    rows = [r for r in record["rows"] if r["metric"] == metric and r["split"] == "test"]
-    last = [row["value"][row["length"] - 6 : row["length"]] for row in rows]
-    assert len(last) == 3
-    np.testing.assert_allclose(last[1:], [last[0]] * 2, rtol=0, atol=1e-6)
-
-
 @pytest.mark.slow
 def test_windows_stay_within_documents_and_every_place_is_equally_likely(tmp_path):
     """Documents of 3, 4 and 9 bytes: windows of 4 have 0, 1 and 6 places in them."""
@@ -297,14 +264,3 @@ def test_a_text_has_no_prompt_for_an_encoder_to_read():
         r"would have nothing to read\.$",
     ):
         build_setup(run)
-
-
-@pytest.mark.full
-def test_a_record_has_the_name_of_the_text_with_its_hash(tmp_path):
-    task = {"name": "language_model", **ARGUMENTS}
-    group = tiny.group(task=task, layout__end_token=False, seeds=1)
-    record = tiny.train(tmp_path, group)[0]
-    task = LanguageModel(**ARGUMENTS)
-    assert record["provenance"]["corpus"] == task.corpus
-    sizes = {split: len(held(task, split)) for split in ("train", "validation", "test")}
-    assert record["exposure"]["corpus_bytes"] == sizes
