@@ -91,6 +91,9 @@ def _medians(sample: Sample) -> list[Cell]:
 
 
 def _interquartile_means(sample: Sample) -> list[Cell]:
+    """The interquartile means. Limits and first steps have none, but a median."""
+    if sample.style in ("limit", "first_step"):
+        return _medians(sample)
     variants = sample["variant"]
     all_values = sample["value"]
     cells = [Cell(DASH)] * len(variants)

@@ -2,12 +2,19 @@
 
 import pytest
 
-from pe_lab.results import frame, kaplan_meier, notes, read_analysis_spec, standard_tables
+from pe_lab.results import (
+    frame,
+    kaplan_meier,
+    notes,
+    read_analysis_spec,
+    standard_tables,
+    summary,
+)
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.studies import first_steps
-from pe_lab.runs.studies.analysis_spec import Extrapolation, MetricPoint
+from pe_lab.runs.studies.analysis_spec import Extrapolation, MetricPoint, MetricSpec
 from pe_lab.runs.studies.first_steps import FirstStep
 from tests.results.fake_study import entry, measured, record, write_study
 from tests.results.studies import declared
@@ -148,6 +155,17 @@ def test_the_threshold_of_the_study_decides(study):
     assert of_run(measured(made), 0) == FirstStep(800, reached=False)
     at_once = Extrapolation(MetricPoint(at=1.0), threshold=0.5)
     assert of_run(measured(made, extrapolation=at_once), 0) == FirstStep(200)
+
+
+@pytest.mark.parametrize("show", ["mean", "iqm"])
+@pytest.mark.parametrize("metric", ["steps_to_solve", "L90"])
+def test_bounds_have_their_median_in_place_of_a_mean(study, metric, show):
+    loaded = frame.read(study)
+    specs = [MetricSpec(metric, show=each) for each in ("median", show)]
+    shown = [summary.of_metric(loaded, loaded.cases, spec) for spec in specs]
+    of_rope, again = (of_show.of("rope") for of_show in shown)
+    assert of_rope == again
+    assert of_rope.text == {"steps_to_solve": "400", "L90": "4"}[metric]
 
 
 @pytest.mark.parametrize("show", ["mean", "iqm", "best"])
