@@ -3,12 +3,14 @@
 import builtins
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from orbax.checkpoint import v1 as orbax
 
@@ -183,6 +185,40 @@ def test_a_checkpoint_from_before_the_digests_of_files_is_read(tmp_path):
     (tmp_path / "3" / checkpoint.FILES).unlink()
     assert checkpoint.restore(tmp_path, STATE)[1] == NOTES
     checkpoint.check(tmp_path / "3")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("has_digests", [True, False])
+def test_a_checkpoint_with_a_flipped_byte_is_never_restored_wrong(tmp_path, has_digests):
+    """Each file, at several places: restored right, set aside or refused."""
+    saved(tmp_path, 3)
+    if not has_digests:
+        (tmp_path / "3" / checkpoint.FILES).unlink()
+    sound = tmp_path / "3"
+    outcomes = set()
+    for file in sorted(path for path in sound.rglob("*") if path.is_file()):
+        for place in range(0, file.stat().st_size, max(1, file.stat().st_size // 5)):
+            root = tmp_path / "flipped"
+            shutil.copytree(sound, root / "3")
+            content = bytearray(file.read_bytes())
+            content[place] ^= 1
+            (root / "3" / file.relative_to(sound)).write_bytes(content)
+            outcomes.add(_outcome(root))
+            shutil.rmtree(root)
+    assert outcomes >= {"set aside"}
+    assert has_digests <= ("right" not in outcomes)
+
+
+def _outcome(folder):
+    try:
+        restored = checkpoint.restore(folder, STATE, set_aside=lambda sentence: None)
+    except UserError:
+        return "refused"
+    if restored is None:
+        return "set aside"
+    jax.tree.map(np.testing.assert_array_equal, restored[0], STATE)
+    assert restored[1] == NOTES
+    return "right"
 
 
 def test_an_older_checkpoint_is_set_aside_only_if_its_damage_is_certain(tmp_path, monkeypatch):

@@ -48,6 +48,17 @@ def test_a_group_leaves_a_complete_record_for_every_member(tmp_path):
 
 
 @pytest.mark.full
+def test_the_size_of_chunks_changes_no_curve(tmp_path):
+    curves = []
+    for chunk_steps in (4, 6):
+        changes = dict(model__num_layers=1, execution__chunk_steps=chunk_steps)
+        folder = tmp_path / str(chunk_steps)
+        train_run_group(tiny.group("rope", seeds=1, **changes), folder)
+        curves.append(by_seed(folder)[0]["curve"])
+    assert curves[0] == curves[1]
+
+
+@pytest.mark.full
 def test_an_encoder_decoder_leaves_records_like_any_other(tmp_path):
     """Positions 0..3 in its decoder of BEGIN and three symbols, 0..2 in its encoder. Both inputs
     have an encoding.
