@@ -36,6 +36,8 @@ from pe_lab.training import provenance
 
 # The only interval behind a number, such as [0.50, 0.77].
 _INTERVAL = re.compile(r"\[([-+−]?[\d.]+), ([-+−]?[\d.]+)\]")
+# The code of pages that is not code of runs, as patterns of git.
+CODE = (":/docs/build", f":/{STUDIES}/*.py")
 Numbers = dict[str, dict[str, Any]]
 
 
@@ -55,9 +57,10 @@ def run(options: Options) -> int:
             raise unknown("experiments.page", name, known)
     if not options.names:
         raise UserError("Name a published study. A page is rendered once, so there is no default.")
-    if provenance.has_uncommitted_code() and not options.allow_dirty:
+    if provenance.has_uncommitted_code(more=CODE) and not options.allow_dirty:
         raise UserError(
-            "pe_lab has changes that are not committed: commit them, or give --allow-dirty."
+            "The code of pe_lab or of pages has changes that are not committed: commit them, or "
+            "give --allow-dirty."
         )
     for page in write(root, options.names):
         print(f"wrote {page}")

@@ -12,9 +12,9 @@ A text in brackets behind a number is its interval.
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from docs.build.published import STUDIES
 from pe_lab.runs.errors import UserError
@@ -27,7 +27,7 @@ Document = Mapping[str, Any]  # the names that a template of a page may use
 class Citation:
     """The beginning of a number's name, such as `study.center`.
 
-    A Citation that is printed names no number of the file, which is an error.
+    A Citation that is printed, compared or tested names no number of the file: an error.
     """
 
     def __init__(self, study: str, values: Mapping[str, Any], name: str):
@@ -44,18 +44,19 @@ class Citation:
     def _of(self, name: str) -> Any:
         return self._values.get(name, Citation(self._study, self._values, name))
 
-    def __str__(self) -> str:
-        raise UserError(
-            f"{STUDIES / self._study / FILE} has no number {self._name}. This command computes the "
-            f"page again, as of the present code: "
-            f"{commands.python('-m', 'experiments.page', self._study)}"
-        )
+    def _refuse(self, *others: object) -> NoReturn:
+        raise missing(self._study, self._name)
 
-    def __format__(self, form: str) -> str:
-        return str(self)
+    __str__ = __format__ = __iter__ = __len__ = __bool__ = __eq__ = __ne__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(str(self))
+
+def missing(study: str, name: str) -> UserError:
+    """Return the error that numbers.json of a study has no number of this name."""
+    return UserError(
+        f"{STUDIES / study / FILE} has no number {name}. This command computes the page again, as "
+        f"of the present code: {commands.python('-m', 'experiments.page', study)}"
+    )
 
 
 def called(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from docs.build import protocols
+from docs.build import numbers, protocols
 from docs.build.numbers import Document
 from docs.build.published import STUDIES
 from pe_lab.contrib.papers import verdicts
@@ -24,8 +24,16 @@ def studies(root: Path) -> list[str]:
 
 
 def lookups(root: Path, documents: Callable[[str], Document]) -> dict[str, Any]:
-    """Return the claims, the counts of verdicts, and a section for each study."""
+    """Return the claims, the counts of verdicts, and a section for each study.
+
+    Raises:
+      UserError: a study has claims and its page was not rendered.
+    """
     pages = {name: documents(name) for name in studies(root)}
+    for name, page in pages.items():
+        for number in ("reproduction", "claims"):
+            if number not in page:
+                raise numbers.missing(name, number)
     tested = {name: page["reproduction"] for name, page in pages.items()}
     claims = [claim for name, page in pages.items() for claim in _claims(name, page)]
     counts = Counter(claim["verdict"] for claim in claims)

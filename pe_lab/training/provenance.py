@@ -5,6 +5,7 @@ import functools
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -49,16 +50,19 @@ def commit(package: Path = _PACKAGE) -> str | None:
     return _git("rev-parse", "HEAD", package=package) if _is_tracked(package) else None
 
 
-def has_uncommitted_code(package: Path = _PACKAGE) -> bool | None:
+def has_uncommitted_code(package: Path = _PACKAGE, more: Sequence[str] = ()) -> bool | None:
     """Whether pe_lab, configs or experiments differ from the commit, or hold untracked files.
 
     None if git does not answer, or knows no commit.
+
+    Args:
+      more: patterns of git for other files that count.
     """
     if commit(package) is None:
         return None
     # A user's settings of git may hide untracked files.
     options = ("--porcelain", "--untracked-files=normal")
-    changes = _git("status", *options, "--", *_CODE, package=package)
+    changes = _git("status", *options, "--", *_CODE, *more, package=package)
     return None if changes is None else bool(changes)
 
 

@@ -1,13 +1,16 @@
 """Claims of papers on pages, of a study made by hand."""
 
+import functools
+
 import pytest
 
-from docs.build import reproductions
+from docs.build import numbers, reproductions
 from docs.build.published import STUDIES
 from experiments import claims, published
 from pe_lab.contrib.papers import reproduction
 from pe_lab.results import frame
 from pe_lab.results.plots import drawing
+from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
 
 CLAIMS = [
@@ -55,6 +58,15 @@ def test_a_row_has_the_numbers_of_the_paper_and_ours_and_the_verdict(tmp_path):
     assert verdicts == ["holds, scaled", "does not hold", "undecided"]
     assert page["claims"][0]["a − b"] == "+0.40 [+0.40, +0.40]"
     assert page["claims"][2]["reason"].startswith("fire did not solve the training lengths")
+
+
+def test_a_study_with_claims_and_without_numbers_is_one_sentence(tmp_path):
+    publish(tmp_path)
+    words = (
+        r"^results/published/doe_scaled/numbers\.json has no number reproduction\. This command "
+    )
+    with pytest.raises(UserError, match=words + r".* experiments\.page doe_scaled$"):
+        reproductions.lookups(tmp_path, functools.partial(numbers.document, tmp_path))
 
 
 def test_a_row_of_the_picture_has_the_papers_difference_and_ours(tmp_path):

@@ -85,6 +85,28 @@ def test_a_number_that_only_the_findings_cite_is_published_too(tmp_path):
         pages.text(tmp_path, pages.Path("docs/findings.md"))
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "{{ study.x }}",
+        "{% if study.x %}{% endif %}",
+        "{% if not study.x %}{% endif %}",
+        "{% if study.x == 'a' %}{% endif %}",
+        "{% if study.x != 'a' %}{% endif %}",
+        "{% if study.x('rope') in ['a'] %}{% endif %}",
+        "{% if study.x > 1 %}{% endif %}",
+        "{% for each in study.x %}{% endfor %}",
+        "{{ study.x | length }}",
+    ],
+)
+def test_no_use_of_a_number_that_is_not_published_is_silent(tmp_path, use):
+    publish(tmp_path, use)
+    with pytest.raises(
+        UserError, match=r"^results/published/fake/numbers\.json has no number study"
+    ):
+        pages.text(tmp_path, STUDIES / "fake" / "README.md")
+
+
 def test_one_name_with_two_values_is_refused(tmp_path):
     analysis = "numbers = iter('12')\ndef lookups(root): return {'next': lambda: next(numbers)}"
     publish(tmp_path, "{{ next() }} {{ next() }}", analysis=analysis)
@@ -117,8 +139,8 @@ def test_publishing_a_study_renders_its_page(tmp_path, monkeypatch, capsys):
 def test_a_page_is_not_rendered_with_code_that_is_not_committed(tmp_path, monkeypatch):
     publish(tmp_path, "")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(page.provenance, "has_uncommitted_code", lambda: True)
-    with pytest.raises(UserError, match=r"^pe_lab has changes that are not committed: "):
+    monkeypatch.setattr(page.provenance, "has_uncommitted_code", lambda **_: True)
+    with pytest.raises(UserError, match=r"^The code of pe_lab or of pages has changes that"):
         page.run(page.Options(["fake"], allow_dirty=False))
     with pytest.raises(UserError, match=r"'fakes'\. Did you mean 'fake'\?"):
         page.run(page.Options(["fakes"], allow_dirty=True))

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from experiments import page
 from pe_lab.training import loop, provenance
 from tests import tiny
 from tests.training.group_records import by_seed
@@ -61,6 +62,24 @@ def test_untracked_files_of_the_code_make_provenance_dirty(checkout, path, dirty
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("a = 1")
     assert read(package) == (commit, dirty)
+
+
+@pytest.mark.parametrize(
+    ("path", "dirty"),
+    [
+        ("results/published/noise/page.py", True),
+        ("docs/build/new.py", True),
+        ("results/published/noise/README.md.jinja", False),
+        ("docs/guide.md", False),
+    ],
+)
+def test_code_of_pages_that_is_not_committed_makes_pages_dirty_and_no_runs(checkout, path, dirty):
+    package, commit = checkout
+    file = package.parent / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("a = 1")
+    assert read(package) == (commit, False)
+    assert provenance.has_uncommitted_code(package, page.CODE) == dirty
 
 
 def test_variables_of_git_name_no_other_repository(checkout, tmp_path, monkeypatch):
