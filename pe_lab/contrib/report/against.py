@@ -27,6 +27,8 @@ def tables(study: Study, other: Study) -> list[Table]:
 
 def _table(study: Study, other: Study, offset: int, lengths: Sequence[int]) -> Table:
     metric = BITS if study.has_text and other.has_text else "exact_match"
+    if study.headline == other.headline:
+        metric = study.headline
     matched = _matched(study, other)
     rows = []
     for a, b in matched:

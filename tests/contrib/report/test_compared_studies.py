@@ -2,9 +2,10 @@
 
 import pytest
 
-from pe_lab.contrib.report import against
+from pe_lab.contrib.report import against, report_file
 from pe_lab.results import frame
 from tests.contrib.report.small_pages import page_data
+from tests.results import test_text_study
 from tests.results.fake_study import point, record, write_study
 from tests.results.plots.small_studies import small
 
@@ -43,6 +44,39 @@ def test_a_difference_has_an_interval_from_five_pairs(compare):
     other = [solved(seed, {8: 0.8 - 0.1 * seed}) for seed in range(5)]
     table = compare([one], [other])
     assert table.rows[0][4].text == "+0.30 [+0.10, +0.50]"
+
+
+def text_study(folder, **arguments):
+    """RoPE has 2 bits per byte and 4 bits per token."""
+    made = test_text_study.text_record("rope", 0, {8: 2.0, 16: 2.0}, **arguments)
+    for row in made["rows"]:
+        if row["metric"] == "negative_log_likelihood":
+            row["value"] *= 2
+    return frame.read(write_study(folder, (point("rope", 0), made)))
+
+
+@pytest.mark.parametrize(
+    ("has_sizes", "bits"),
+    [((True, True), "2.00 (1)"), ((True, False), "4.00 (1)"), ((False, False), "4.00 (1)")],
+)
+def test_texts_are_compared_by_bits_per_byte_if_both_state_their_bytes(tmp_path, has_sizes, bits):
+    one, other = (
+        text_study(tmp_path / str(index), has_sizes=value) for index, value in enumerate(has_sizes)
+    )
+    (table,) = against.tables(one, other)
+    assert [cell.text for cell in table.rows[1][1:4]] == ["16", bits, bits]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("has_sizes", "words"),
+    [(True, "bits per byte"), (False, "exact match and token accuracy and bits per token")],
+)
+def test_the_page_of_a_text_names_the_numbers_of_its_table(tmp_path, monkeypatch, has_sizes, words):
+    monkeypatch.setattr(report_file.study_file, "source", lambda *_: "")
+    study = text_study(tmp_path, has_sizes=has_sizes)
+    page = report_file.write(study, tmp_path).read_text(encoding="utf-8")
+    assert f"table.csv</button> {words} of every seed" in page
 
 
 def test_differences_of_variants_with_one_name_are_caveats(compare):
