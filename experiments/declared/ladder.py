@@ -1,5 +1,6 @@
 """Do the order of rows and the share of the learning rate hold in larger models?"""
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ from configs import size_ladder
 from experiments.declared import common
 from pe_lab.results import statistics, variance
 from pe_lab.results.statistics import Interval
+from pe_lab.runs.errors import UserError
 
 
 def scores(runs: pd.DataFrame, tasks: Sequence[str]) -> "pd.Series[float]":
@@ -67,10 +69,15 @@ def size_ladder_lines(
 
     Args:
       solved_in: runs of another size. The share is that of rows which are solved there, too.
+
+    Raises:
+      UserError: a size does not have one run of each row, task, rate and seed.
     """
     runs, reference = _of_ladder(runs), _of_ladder(reference)
     sizes = [reference, runs] + ([] if solved_in is None else [_of_ladder(solved_in)])
     tasks = [task for task in size_ladder.TASKS if task in set(runs["task"])]
+    for size in sizes:
+        _check_one_of_each(size, list(dict.fromkeys(runs["row"])), tasks)
     here = scores(runs, tasks)
     at_64 = scores(reference[reference["row"].isin(here.index)], tasks)[here.index]
     lines = [f"{row:26} {at_64[row]:.2f} at width 64, {here[row]:.2f} here" for row in here.index]
@@ -97,6 +104,18 @@ def size_ladder_lines(
 def _of_ladder(runs: pd.DataFrame) -> pd.DataFrame:
     is_asked = runs["rate"].isin(size_ladder.RATES) & (runs["seed"] < size_ladder.SEEDS)
     return runs[is_asked & runs["task"].isin(size_ladder.TASKS)]
+
+
+def _check_one_of_each(runs: pd.DataFrame, rows: Sequence[str], tasks: Sequence[str]) -> None:
+    counts = runs.groupby(["row", "task", "rate", "seed"]).size()
+    for each in itertools.product(rows, tasks, size_ladder.RATES, range(size_ladder.SEEDS)):
+        count = counts.get(each, 0)
+        if count != 1:
+            row, task, rate, seed = each
+            raise UserError(
+                f"A size has {count} runs, not one, of {row} on {task} with rate {rate:g} and seed "
+                f"{seed}."
+            )
 
 
 def _solved_rows(runs: pd.DataFrame) -> set[str]:

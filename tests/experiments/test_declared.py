@@ -6,6 +6,7 @@ import pytest
 
 from configs import convolution
 from experiments.declared import common, ladder, repeats, tiers
+from pe_lab.runs.errors import UserError
 
 SEEDS = 5
 NOPE = f"nope · {convolution.WITH}"
@@ -80,6 +81,24 @@ def test_the_share_of_the_rate_needs_two_rows_that_are_solved_at_all_sizes():
     solved, unsolved = planted(names), planted(names, solved=False)
     assert "mean over 1 tasks" in ladder.size_ladder_lines(solved, solved, solved)[-1]
     assert "no task has two rows" in ladder.size_ladder_lines(solved, solved, unsolved)[-1]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "missing"),
+    [
+        ("row", "b", "b on copy with rate 0.001 and seed 0"),
+        ("rate", 3e-3, "a on copy with rate 0.003 and seed 0"),
+        ("seed", 2, "a on copy with rate 0.001 and seed 2"),
+    ],
+)
+def test_the_first_missing_or_repeated_run_of_a_size_is_named(column, value, missing):
+    full = planted({"a": 0.5, "b": 1})
+    cut = full[full[column] != value]
+    for sizes in ((full, cut), (full, full, cut)):
+        with pytest.raises(UserError, match=rf"^A size has 0 runs, not one, of {missing}\.$"):
+            ladder.size_ladder_lines(*sizes)
+    with pytest.raises(UserError, match=r"^A size has 2 runs, not one, of a on copy with rate"):
+        ladder.size_ladder_lines(full, pd.concat([full, full]))
 
 
 def test_a_score_is_read_at_the_rate_that_validation_chose():
