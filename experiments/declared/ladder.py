@@ -76,8 +76,8 @@ def size_ladder_lines(
     runs, reference = _of_ladder(runs), _of_ladder(reference)
     sizes = [reference, runs] + ([] if solved_in is None else [_of_ladder(solved_in)])
     tasks = [task for task in size_ladder.TASKS if task in set(runs["task"])]
-    for size in sizes:
-        _check_one_of_each(size, list(dict.fromkeys(runs["row"])), tasks)
+    for name, size in zip(("--reference", "FOLDER", "--solved-in"), sizes, strict=False):
+        _check_one_of_each(name, size, list(dict.fromkeys(runs["row"])), tasks)
     here = scores(runs, tasks)
     at_64 = scores(reference[reference["row"].isin(here.index)], tasks)[here.index]
     lines = [f"{row:26} {at_64[row]:.2f} at width 64, {here[row]:.2f} here" for row in here.index]
@@ -106,15 +106,17 @@ def _of_ladder(runs: pd.DataFrame) -> pd.DataFrame:
     return runs[is_asked & runs["task"].isin(size_ladder.TASKS)]
 
 
-def _check_one_of_each(runs: pd.DataFrame, rows: Sequence[str], tasks: Sequence[str]) -> None:
+def _check_one_of_each(
+    size: str, runs: pd.DataFrame, rows: Sequence[str], tasks: Sequence[str]
+) -> None:
     counts = runs.groupby(["row", "task", "rate", "seed"]).size()
     for each in itertools.product(rows, tasks, size_ladder.RATES, range(size_ladder.SEEDS)):
         count = counts.get(each, 0)
         if count != 1:
             row, task, rate, seed = each
             raise UserError(
-                f"A size has {count} runs, not one, of {row} on {task} with rate {rate:g} and seed "
-                f"{seed}."
+                f"size_ladder: {size} has {count} runs, not one, of {row} on {task} with rate "
+                f"{rate:g} and seed {seed}."
             )
 
 

@@ -94,10 +94,11 @@ def test_the_share_of_the_rate_needs_two_rows_that_are_solved_at_all_sizes():
 def test_the_first_missing_or_repeated_run_of_a_size_is_named(column, value, missing):
     full = planted({"a": 0.5, "b": 1})
     cut = full[full[column] != value]
-    for sizes in ((full, cut), (full, full, cut)):
-        with pytest.raises(UserError, match=rf"^A size has 0 runs, not one, of {missing}\.$"):
+    for name, sizes in (("--reference", (full, cut)), ("--solved-in", (full, full, cut))):
+        words = rf"^size_ladder: {name} has 0 runs, not one, of {missing}\.$"
+        with pytest.raises(UserError, match=words):
             ladder.size_ladder_lines(*sizes)
-    with pytest.raises(UserError, match=r"^A size has 2 runs, not one, of a on copy with rate"):
+    with pytest.raises(UserError, match=r"--reference has 2 runs, not one, of a on copy with"):
         ladder.size_ladder_lines(full, pd.concat([full, full]))
 
 
