@@ -23,6 +23,7 @@ FORMS = ("smoke",)
 
 NAMES = ("path", "shaw", "fire", "kerple", "fox")
 SEEDS = range(suite_grid.SEEDS, 2 * suite_grid.SEEDS)
+RATES = suite_grid.RATES[2:]
 
 
 def get_config(form=""):
@@ -40,7 +41,7 @@ def sweep(form=""):
         points += grid.product(
             {"model.encodings": encodings},
             suite_grid.tasks({name: suite_grid.TASKS[name]}),
-            {"train.learning_rate": suite_grid.RATES[2:]},
+            {"train.learning_rate": RATES},
             {"seed": SEEDS},
         )
     return points

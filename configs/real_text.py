@@ -14,8 +14,9 @@ effect of the length is no effect of other bytes. Learned positions train with s
 their positions are trained. The last row has convolutions of width 4 and no position encoding.
 
 Twelve rows, three rates and five seeds: 180 runs. A run has 2.8e13 FLOPs in training and 4e12 in
-its test. Fifty steps of RoPE took 0.5 core-seconds each on a busy machine: 25 core-hours in all. At
-the 340 GFLOP/s that lm_extrapolation:scaled reached on two idle cores it is 9.5 core-hours.
+its test. Fifty steps of RoPE took 0.5 core-seconds each on a busy machine: 25 core-hours of
+training, and 29 with the tests. At the 340 GFLOP/s that lm_extrapolation:scaled reached on two idle
+cores, training and tests take 9.5 core-hours.
 
 Declared before the runs. All numbers are bits per byte on the same bytes, at the rate that
 validation chooses for a row; an interval is that of the tables, over five seeds:
@@ -31,9 +32,9 @@ validation chooses for a row; an interval is that of the tables, over five seeds
   the training length and their ranks by solved runs that extrapolate in suite_grid is above 0.6,
   over the rows that both have.
 
-Windows of a short document count as often as its places: a document of fewer than 2,048 bytes is in
-training and not in the test. One corpus, one model size and one budget were trained. Bytes are no
-subwords, and 2,048 bytes are about 350 words.
+A document is drawn in proportion to the windows that fit into it. A document of fewer than 2,048
+bytes is used in training and not in the test. One corpus, one model size and one budget were
+trained. Bytes are no subwords, and 2,048 bytes are about 350 words.
 """
 
 from configs import convolution

@@ -104,10 +104,10 @@ PLAIN = [program for program in programs() if not program.startswith("# ")]
 
 def test_the_pages_have_a_reused_encoding_an_attribute_and_four_analyses():
     first_lines = [program.splitlines()[0] for program in PLAIN]
-    analysis = "from pe_lab.results import frame"
     attribute = "from dataclasses import dataclass"
-    more = ("", ", selection, summary", "", ", run_scores")
-    analyses = [f"{analysis}{names}" for names in more]
+    own_table = "formats, frame, selection, standard_tables, summary"
+    imported = ("frame", own_table, "frame", "frame, run_scores")
+    analyses = [f"from pe_lab.results import {names}" for names in imported]
     assert first_lines == ["import jax", attribute, *analyses]
 
 

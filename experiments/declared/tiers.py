@@ -58,7 +58,7 @@ def difference(old: pd.DataFrame, new: pd.DataFrame) -> tuple[float, Interval]:
 
 
 def more_seeds_lines(runs: pd.DataFrame) -> list[str]:
-    runs = runs[runs["rate"].isin([1e-3, 3e-3]) & runs["task"].isin(TASKS_OF_MORE_SEEDS)]
+    runs = runs[runs["rate"].isin(more_seeds.RATES) & runs["task"].isin(TASKS_OF_MORE_SEEDS)]
     is_new = runs["seed"].isin(list(more_seeds.SEEDS))
     if not is_new.any():
         raise UserError(f"The folders have no run of the seeds {more_seeds.SEEDS}.")

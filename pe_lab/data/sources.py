@@ -6,13 +6,12 @@ import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from pe_lab.data import files
 from pe_lab.data.builders import Row, Rows
 from pe_lab.runs.errors import UserError
 
-Splits = tuple[int, int, int] | Literal["named"] | None
+Splits = tuple[int, int, int] | str | None
 
 _NAMES = {  # split -> the words of its files
     "train": {"train"},

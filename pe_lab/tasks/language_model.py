@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pe_lab import choices
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.paths import user_path
 from pe_lab.tasks._bytes import VOCABULARY, joined, same_size
@@ -65,7 +66,7 @@ class LanguageModel(Task):
     path: str | None = None
     dataset: str | None = None
     data_dir: str = ".cache/datasets"
-    splits: tuple[int, int, int] | Literal["named"] | None = None
+    splits: tuple[int, int, int] | str | None = None
     feature: str | None = None
     max_bytes: int | None = None
     within_documents: bool = False
@@ -84,6 +85,10 @@ class LanguageModel(Task):
             )
         if self.path is None and self.splits is not None:
             raise ValueError("language_model's splits are of a path: a dataset has its own.")
+        if isinstance(self.splits, str) and self.splits != "named":
+            raise ValueError(
+                choices.unknown_name("language_model's splits", self.splits, ["named"])
+            )
         if self.align == "end" and self.longest is None:
             raise ValueError("language_model needs longest=BYTES for align='end'.")
         sizes = [self.longest, self.max_bytes]

@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from configs import convolution
+from configs import convolution, more_seeds
 from experiments.declared import common, ladder, repeats, tiers
 from pe_lab.runs.errors import UserError
 
 SEEDS = 5
 NOPE = f"nope · {convolution.WITH}"
+UNCHANGED = {"path": 0.5, "fire": 1.0}
+NEW = more_seeds.SEEDS
 
 
 def planted(scores, task="copy", rates=(1e-3, 3e-3), seeds=range(SEEDS), solved=True):
@@ -64,6 +66,20 @@ def test_a_difference_of_shares_has_its_sign_and_an_interval_around_it():
     assert center == pytest.approx(1 / 8 - 7 / 8)
     assert interval.low < center < interval.high < 0
     assert tiers.difference(old, old)[0] == 0
+
+
+def test_more_seeds_are_compared_at_the_rates_that_they_are_trained_with():
+    """At another rate all old runs fail; it does not count."""
+    old, new = (planted(UNCHANGED, rates=more_seeds.RATES, seeds=s) for s in (range(6), NEW))
+    other = planted(dict.fromkeys(UNCHANGED, 0.0), rates=[1e-3], seeds=range(6))
+    lines = tiers.more_seeds_lines(pd.concat([old, new, other]))
+    assert lines[:2] == [
+        f"{'fire':26} 12/12 [+0.73, +1.00] -> 12/12 [+0.73, +1.00]: +0.00 [+0.00, +0.00]",
+        f"{'path':26} 0/12 [+0.00, +0.27] -> 0/12 [+0.00, +0.27]: +0.00 [+0.00, +0.00]",
+    ]
+    assert lines[2] == "tau 1.00: the tier is unchanged"
+    reversed_ = planted({"path": 1.0, "fire": 0.5}, rates=more_seeds.RATES, seeds=NEW)
+    assert "the tier is changed" in tiers.more_seeds_lines(pd.concat([old, reversed_]))[-1]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ A story has about 3,500 bytes. These parts of it follow from text that is far ba
 - The last paragraph names all people in the order of their introduction.
 
 Everything else is drawn from fixed word lists, so that a short context suffices to model it.
-docs/tasks.md shows the bits per byte of a count model against the length of its context.
+The docs show the bits per byte of a count model against the length of its context.
 """
 
 from collections.abc import Iterator

@@ -56,10 +56,17 @@ def draw(
 ) -> ExampleBatch:
     """The test examples number first, first + 1, … of a length, the same as in evaluation."""
     indices = first + jnp.arange(sizes.size)
-    keys = evaluation_data.keys(SPLITS.index("test"), length, indices)
-    examples = evaluation_data.sample(
-        setup.evaluated_task, setup.split_rule, keys, length, sizes.bound, data
+    examples = evaluation_data.draw_batch(
+        setup.evaluated_task,
+        setup.split_rule,
+        sizes.bound,
+        sizes.size,
+        split=SPLITS.index("test"),
+        length=length,
+        first=first,
+        data=data,
     )
+    keys = evaluation_data.keys(SPLITS.index("test"), length, indices)
     lay_out = jax.vmap(functools.partial(setup.layout, setup.task))
     batch = lay_out(examples)
     position_keys = stream_keys(keys, EVALUATED_POSITIONS)
