@@ -37,7 +37,7 @@ def documents(path: Path, field: str = "text", splits: Splits = None) -> Rows:
     Raises:
       UserError: there is no text, it is not UTF-8, or it is too short for three splits.
     """
-    if splits == "named":
+    if isinstance(splits, str):  # "named"
         return _named(path, field)
     if path.is_file() and files.has_one_document(path):
         return _cut(path, splits)
