@@ -18,7 +18,7 @@ PICTURE = Path("docs/pictures/scaling.svg")
 TOKENS = {"19 · 19": "40", "1 · 40": "4 to 82"}
 
 
-def _of_length(symbols: int, batch: int) -> str:
+def _contexts(symbols: int, batch: int) -> str:
     lengths = f"config.train.min_length={symbols} config.train.max_length={symbols}"
     return f"engine {lengths} config.train.batch_size={batch}"
 
@@ -26,9 +26,9 @@ def _of_length(symbols: int, batch: int) -> str:
 # Descriptions of the models of peer.json, by study and overrides.
 MODELS = {
     "engine": "5 layers, width 64, 8 heads, 40 tokens",
-    _of_length(127, 32): "the same, 256 tokens",
-    _of_length(255, 16): "the same, 512 tokens",
-    _of_length(511, 8): "the same, 1,024 tokens",
+    _contexts(127, 32): "the same, 256 tokens",
+    _contexts(255, 16): "the same, 512 tokens",
+    _contexts(511, 8): "the same, 1,024 tokens",
     "quickstart": "the quickstart's",
 }
 # What scaling.json changes, and its label on an axis.

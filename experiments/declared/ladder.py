@@ -17,8 +17,8 @@ from pe_lab.runs.errors import UserError
 def scores(runs: pd.DataFrame, tasks: Sequence[str]) -> "pd.Series[float]":
     """Return the score of each row: the mean over tasks at the rate that validation chose."""
     by_row = {}
-    for row, of_row in runs.groupby("row", sort=False):
-        of_tasks = [_score(of_row[of_row["task"] == task]) for task in tasks]
+    for row, row_runs in runs.groupby("row", sort=False):
+        of_tasks = [_score(row_runs[row_runs["task"] == task]) for task in tasks]
         by_row[row] = np.mean(of_tasks)
     return pd.Series(by_row)
 
@@ -86,11 +86,11 @@ def size_ladder_lines(
     lines.append(f"tau {tau:.2f}: {verdict}")
     small, large = [], []
     for task in tasks:
-        of_task = [size[size["task"] == task] for size in sizes]
-        rows = sorted(set.intersection(*map(_solved_rows, of_task)))
+        task_runs = [size[size["task"] == task] for size in sizes]
+        rows = sorted(set.intersection(*map(_solved_rows, task_runs)))
         if len(rows) > 1:  # a share needs two rows
-            small.append(_grid(of_task[0], rows))
-            large.append(_grid(of_task[1], rows))
+            small.append(_grid(task_runs[0], rows))
+            large.append(_grid(task_runs[1], rows))
     if not small:
         return [
             *lines,

@@ -20,8 +20,8 @@ def tier(runs: pd.DataFrame, row: str) -> str:
       runs: of one task.
       row: the model with convolutions.
     """
-    of_biases = [common.counts(runs[runs["row"] == name]) for name in ("shaw", "kerple")]
-    bar = np.min([common.share(of_bias) for of_bias in of_biases])  # NaN if one is
+    biases = [common.counts(runs[runs["row"] == name]) for name in ("shaw", "kerple")]
+    bar = np.min([common.share(bias) for bias in biases])  # NaN if one is
     own = common.counts(runs[runs["row"] == row])
     if not bar > 0 or own["solved"].sum() < 3:
         return "undecided"
@@ -31,10 +31,10 @@ def tier(runs: pd.DataFrame, row: str) -> str:
 def convolution_lines(runs: pd.DataFrame) -> list[str]:
     runs = runs[runs["rate"].isin(convolution.RATES_OF_TASKS)]
     lines = []
-    for task, of_task in runs.groupby("task", sort=False):
-        for row, of_row in of_task.groupby("row", sort=False):
-            verdict = tier(of_task, row) if convolution.WITH in row else ""
-            share = common.share_text(common.counts(of_row))
+    for task, task_runs in runs.groupby("task", sort=False):
+        for row, row_runs in task_runs.groupby("row", sort=False):
+            verdict = tier(task_runs, row) if convolution.WITH in row else ""
+            share = common.share_text(common.counts(row_runs))
             lines.append(f"{task:16} {row:20} {share:24} {verdict}".rstrip())
     return lines
 
@@ -64,8 +64,8 @@ def more_seeds_lines(runs: pd.DataFrame) -> list[str]:
         raise UserError(f"The folders have no run of the seeds {more_seeds.SEEDS}.")
     lines, shares, excludes_zero = [], [], False
     for row in sorted(runs.loc[is_new, "row"].unique()):
-        of_row = runs["row"] == row
-        old, new = common.counts(runs[of_row & ~is_new]), common.counts(runs[of_row & is_new])
+        row_runs = runs["row"] == row
+        old, new = common.counts(runs[row_runs & ~is_new]), common.counts(runs[row_runs & is_new])
         center, interval = difference(old, new)
         excludes_zero |= interval.low > 0 or interval.high < 0
         shares.append((common.share(old), common.share(new)))
