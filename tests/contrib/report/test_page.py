@@ -219,7 +219,7 @@ HOSTILE = (
 
 
 def test_names_of_configs_are_text_and_nothing_else(chromium, tmp_path):
-    name = HOSTILE.replace("/", "")  # a study's name is no path
+    name = HOSTILE.replace("/", "").replace("\\", "")  # a study's name is no path
     folder = small(tmp_path, seeds=5, name=name, analysis={"question": HOSTILE})
     told = json.loads((folder / "study.json").read_text())
     for entry in told["entries"][:5]:
