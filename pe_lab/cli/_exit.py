@@ -130,8 +130,8 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # Python would try again at its exit, and end with another status
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        except OSError:
+            streams.drop(stream)
 
 
 def _stop() -> NoReturn:

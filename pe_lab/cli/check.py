@@ -12,7 +12,7 @@ from pathlib import Path
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.system import texts
+from pe_lab.runs.system import terminal, texts
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ def run(options: Options) -> int:
         raise UserError(f"There is no folder {options.study}.")
     num_problems = 0
     for sentence in integrity.problems(options.study):
-        print(texts.printable(sentence), flush=True)
+        terminal.show(texts.printable(sentence))
         num_problems += 1
     if not num_problems:
-        print(f"{options.study}: no problem found")
+        terminal.show(f"{options.study}: no problem found")
     return 1 if num_problems else 0

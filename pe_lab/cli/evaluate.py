@@ -74,7 +74,7 @@ def run(options: Options) -> int:
         allow_changed_code=options.allow_changed_code,
     )
     with measure.continued(folder, request) as (continued, begin):
-        count = measure.add(folder, continued, print, begin)
+        count = measure.add(folder, continued, terminal.show, begin)
         none = "nothing to do: every run has all of these rows"
         terminal.show(f"{count} runs have new rows" if count else none)
         tables.show(folder)

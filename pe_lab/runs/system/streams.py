@@ -24,5 +24,13 @@ def replace_unencodable() -> None:
             stream.reconfigure(errors="replace")
 
 
+def drop(stream: TextIO) -> None:
+    """Lose what a stream has left to print, and all that follows: its reader is gone.
+
+    Python would try again at its exit, and end with another status.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def _nowhere() -> TextIO:
     return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")

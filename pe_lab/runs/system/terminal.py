@@ -10,6 +10,8 @@ import shutil
 import sys
 import textwrap
 
+from pe_lab.runs.system import streams
+
 _NARROWEST = 40  # columns for which text is made to fit
 _NAME = 24  # characters of the names in a table that is too wide
 _SEPARATOR = re.compile(r"(?<!\\)\|")  # between the cells of a row
@@ -20,14 +22,21 @@ _COLORS = {"error:": 31, "failed:": 31, "FAILED": 31, "note:": 33}  # of ANSI
 
 
 def show(content: object, *, is_error: bool = False) -> None:
-    """Print a text, which may have tables in Markdown. Errors go to stderr."""
+    """Print a text, which may have tables in Markdown. Errors go to stderr.
+
+    What is printed to a closed pipe is lost.
+    """
     text = str(content)
     file = sys.stderr if is_error else sys.stdout
     if file is not None and file.isatty():  # None: the stream is closed
         text = fitted(text, max(_NARROWEST, shutil.get_terminal_size().columns))
         if not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb":
             text = _colored(text)
-    print(text, file=file, flush=True)
+    try:
+        print(text, file=file, flush=True)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough: the work goes on
+        assert file is not None
+        streams.drop(file)
 
 
 def fitted(text: str, width: int) -> str:

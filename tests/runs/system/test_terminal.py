@@ -1,6 +1,7 @@
 """In a terminal lines break between words and tables have its width; a file gets everything."""
 
 import io
+import os
 import shutil
 import sys
 
@@ -104,3 +105,13 @@ def test_a_file_gets_lines_as_they_are_and_a_terminal_colors_unless_it_has_none(
     assert colored.startswith("\x1b[33mnote:\x1b[0m word ")
     assert colored.count("\n") > 2
     assert without_color == colored.replace("\x1b[33m", "").replace("\x1b[0m", "")
+
+
+@pytest.mark.parametrize("is_error", [False, True])
+def test_work_goes_on_when_the_reader_has_closed_the_pipe(is_error, monkeypatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stderr" if is_error else "stdout", stream)
+        for _ in range(2):
+            terminal.show("a line", is_error=is_error)
