@@ -61,18 +61,16 @@ def sweep(form=""):
     if form == "smoke":
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(suite_grid.TASKS.items())[:1]}
         return grid.product(_variants(), suite_grid.tasks(steps), {"seed": range(1)})
-    seeds = {"seed": range(suite_grid.SEEDS)}
+    names, rows, rates = list(suite_grid.TASKS), _variants(), list(suite_grid.RATES)
+    if form == "copying":
+        names = ["copy"]
+    elif form == "tasks":
+        names, rows, rates = names[1:], _rows_of_tasks(), list(RATES_OF_TASKS)
+    axes = {"train.learning_rate": rates, "seed": range(suite_grid.SEEDS)}
     points = []
-    if form == "tasks":
-        rates = {"train.learning_rate": RATES_OF_TASKS}
-        for name in list(suite_grid.TASKS)[1:]:
-            of_task = suite_grid.tasks({name: suite_grid.TASKS[name]})
-            points += grid.product(_rows_of_tasks(), of_task, rates, seeds)
-        return points
-    rates = {"train.learning_rate": suite_grid.RATES}
-    for name in ("copy",) if form == "copying" else suite_grid.TASKS:  # one task after the other
-        of_task = suite_grid.tasks({name: suite_grid.TASKS[name]})
-        points += grid.product(_variants(), of_task, rates, seeds)
+    for name in names:  # one task after the other
+        task = suite_grid.tasks({name: suite_grid.TASKS[name]})
+        points += grid.product(rows, task, axes)
     return points
 
 

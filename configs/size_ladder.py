@@ -52,22 +52,23 @@ def sweep(form=""):
     if form == "smoke":
         steps = {name: (task, 4, 12) for name, (task, _, _) in list(suite_grid.TASKS.items())[:1]}
         return grid.product(_rows()[-2:], suite_grid.tasks(steps), {"seed": range(1)})
-    rows, names, rates = _rows(), TASKS, RATES
+    rows, names, rates = _rows(), list(TASKS), list(RATES)
     if form in ("deep", "large"):
-        rates = (3e-4, *RATES)
+        rates = [3e-4, *RATES]
     if form == "large":
         rows = [row for row in rows if row["model.encodings"].label in ROWS_OF_LARGE]
-        names = ("copy", "sort")
+        names = ["copy", "sort"]
+    axes = {"train.learning_rate": rates, "seed": range(SEEDS)}
     points = []
     for name in names:  # one task after the other
         task = suite_grid.tasks({name: suite_grid.TASKS[name]})
-        points += grid.product(rows, task, {"train.learning_rate": rates}, {"seed": range(SEEDS)})
+        points += grid.product(rows, task, axes)
     return points
 
 
 def _rows():
     names = ("rope", "t5_bias", "kerple", "fire", "shaw", "transformer_xl")
-    encodings = [(dict(name=name),) for name in names]
+    encodings: list[object] = [(dict(name=name),) for name in names]
     encodings.append((dict(name="alibi", learn_slopes=True),))
     without = grid.labelled("", ())
     sites = grid.labelled(convolution.WITH, convolution.SITES[convolution.WITH])
