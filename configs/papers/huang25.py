@@ -5,6 +5,7 @@ and five other encodings on copying.
     pe-lab sweep configs/papers/huang25.py:scaled      # about 55 minutes
     pe-lab sweep configs/papers/huang25.py:literature  # about 2 hours
     pe-lab sweep configs/papers/huang25.py:seeds       # 100 seeds of one cell
+    pe-lab sweep configs/papers/huang25.py:start       # unique_copy from twelve starts
     pe-lab sweep configs/papers/huang25.py:smoke       # one small run
 
 Protocol of Huang et al. 2024 (https://arxiv.org/abs/2410.02140), as in configs/papers/huang8.py,
@@ -33,12 +34,23 @@ length 148; the authors' mean of five is 1.00.
 Declared before its first run, and after the literature form: the share of the solved seeds whose
 exact match at length 148 is at least 0.9, with Wilson's interval. The claims of the cell are about
 the mean of the first five solved seeds, as the authors' are. About half a minute of one core a run.
+
+Start: unique_copy with learned positions at the authors' size, to find out why no seed of the
+literature form solved it. A factorial of the start of tokens and positions (a standard deviation of
+0.02 as in the authors' GPT-2, 1/sqrt(width) as in the other forms, and tokens scaled to rms 1 with
+positions at 0.02, which are pe_lab's defaults), the output (tied to the embeddings or not) and the
+warm-up (none or 200 steps). Four seeds and at most 15,000 steps: 48 runs, which end when they solve
+the training lengths. At most 18 core-hours of a CPU, by the dry run, or minutes on an
+accelerator.
+Declared before its first run: for each level of each factor, the share of its runs that are solved,
+with Wilson's interval. A factor decides if the intervals of two of its levels do not overlap. The
+authors' figures are then trained with the start of 0.02, if any of its seeds are solved.
 """
 
 from configs.papers import huang8
 from pe_lab.runs import grid
 
-FORMS = ("smoke", "scaled", "literature", "seeds")
+FORMS = ("smoke", "scaled", "literature", "seeds", "start")
 
 COPY_SIZE = (2, 1, 64, 1e-3)  # layers, heads, width, learning rate
 OTHERS = ("nope", "rope", "alibi", "t5_bias", "fire")
@@ -50,15 +62,30 @@ LITERATURE = [
     ("bin_majority", "nope"),
 ]
 MANY_SEEDS = 100  # of the last cell, in the form `seeds`
+# Of the form `start`: whether tokens are scaled by sqrt(width), and the standard deviations of the
+# tokens, before they are scaled, and of the positions.
+STARTS = {
+    "start 0.02": (False, 0.02, 0.02),
+    "start 0.125": (False, None, 0.125),
+    "start 1": (True, None, 0.02),
+}
+OUTPUTS = {"tied": True, "untied": False}
+WARM_UPS = (0, 200)
 
 
 def get_config(form=""):
-    return huang8.get_config(form)  # the literature form has the protocol's own settings
+    c = huang8.get_config(form)  # the literature form has the protocol's own settings
+    if form == "start":
+        c.train.steps = 15_000
+        c.evaluate.curve_every = 1500
+    return c
 
 
 def sweep(form=""):
     longest = 36 if form == "scaled" else 150
     points = []
+    if form == "start":
+        return _starts()
     if form in ("literature", "seeds"):
         for task, encoding in _cells(form):
             learned_size, nope_size = huang8.SIZES[task]
@@ -75,6 +102,25 @@ def sweep(form=""):
     return grid.product(points, {"seed": range(5)})
 
 
+def _starts():
+    task, encoding = LITERATURE[0]
+    outputs = [grid.labelled(label, tied) for label, tied in OUTPUTS.items()]
+    warm_ups = [grid.labelled(f"{steps} steps of warm-up", steps) for steps in WARM_UPS]
+    (point,) = huang8.variant(task, encoding, COPY_SIZE, longest=150)
+    starts = []
+    for label, (is_scaled, std, std_of_positions) in STARTS.items():
+        starts.append(
+            {
+                **point,
+                "model.scale_embeddings": grid.labelled(label, is_scaled),
+                "model.embedding_std": grid.labelled("", std),
+                "model.encodings.0.init_std": grid.labelled("", std_of_positions),
+            }
+        )
+    factors = {"model.tied_output": outputs, "train.warmup_steps": warm_ups}
+    return grid.product(starts, factors, {"seed": range(4)})
+
+
 def _cells(form):
     """The cells of the authors' table that a form at their size trains."""
     return LITERATURE[-1:] if form == "seeds" else LITERATURE
@@ -83,6 +129,8 @@ def _cells(form):
 def analysis(form=""):
     if form == "smoke":  # it lacks some of the variants
         return {}
+    if form == "start":
+        return _analysis_of_starts()
     study = huang8.analysis(form)
     has_cells = form in ("literature", "seeds")
     cells = _cells(form) if has_cells else LEARNED
@@ -134,5 +182,21 @@ def analysis(form=""):
             dict(a="unique_copy · learned", b="unique_copy · nope", seen_positions=True),
             ("unique_copy · alibi", "unique_copy · nope"),
             ("unique_copy · rope", "unique_copy · nope"),
+        ),
+    )
+
+
+def _analysis_of_starts():
+    return dict(
+        question="Which start, output and warm-up let a model solve unique_copy?",
+        contrasts=(),
+        extrapolation=dict(length=148),
+        tables=(
+            dict(
+                rows=("model.scale_embeddings", "model.tied_output"),
+                columns="train.warmup_steps",
+                title="Runs that solve the training lengths",
+                metric=dict(name="solved"),
+            ),
         ),
     )

@@ -51,7 +51,8 @@ class Stack(nnx.Module):
         stack_key = jax.random.fold_in(key, _STREAM_OF[name])
         key_of = functools.partial(jax.random.fold_in, stack_key)
         rngs = nnx.Rngs(params=key_of(_BACKBONE), additions=key_of(_ADDITIONS))
-        normal = nnx.initializers.normal(model.width**-0.5)  # unit rms once scaled by sqrt(D)
+        std = model.width**-0.5  # unit rms once scaled by sqrt(D)
+        normal = nnx.initializers.normal(model.embedding_std or std)
         self.causal = name == "decoder"
         self.window = model.sliding_window
         self.num_loops = model.num_loops

@@ -49,6 +49,13 @@ def test_token_embeddings_have_unit_rms_when_scaled_and_less_when_not():
 
 
 @pytest.mark.slow
+def test_token_embeddings_start_with_the_standard_deviation_that_is_set():
+    default = build(width=64).decoder.embedding.embedding[...]
+    chosen = build(width=64, embedding_std=0.02).decoder.embedding.embedding[...]
+    np.testing.assert_allclose(chosen, default * (0.02 * 8), rtol=1e-6)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_tied_output_reads_the_embedding_of_the_stack_that_answers(architecture):
     model = build(architecture=architecture, tied_output=True)

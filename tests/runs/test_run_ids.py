@@ -45,6 +45,7 @@ OF_WEIGHTS = {
     "model__norm_position": "post",
     "model__dropout": 0.1,
     "model__scale_embeddings": False,
+    "model__embedding_std": 0.02,
     "model__tied_output": True,
     "train__steps": 1,
     "train__batch_size": 8,

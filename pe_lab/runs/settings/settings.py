@@ -73,6 +73,13 @@ class Model:
         True,
         "Token embeddings are multiplied by sqrt(D): their rms starts at 1 instead of 1 / sqrt(D).",
     )
+    embedding_std: float | None = setting(
+        None,
+        "Standard deviation of the initial token embeddings, before they are multiplied. "
+        "None: 1 / sqrt(D).",
+        above=0,
+        in_all_records=False,
+    )
     tied_output: bool = setting(False, "The logits use the matrix of the token embeddings.")
 
     # Attention.

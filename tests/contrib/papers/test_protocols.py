@@ -132,6 +132,19 @@ def test_learned_positions_start_at_the_authors_ratio_to_tokens(name, ratio):
     assert np.std(learned.table[...]) / np.std(tokens) == pytest.approx(ratio, rel=0.15)
 
 
+@pytest.mark.parametrize(
+    ("start", "tokens", "positions"),
+    [("start 0.02", 0.02, 0.02), ("start 0.125", 0.125, 0.125), ("start 1", 1, 0.02)],
+)
+def test_starts_of_huang25_have_the_deviations_in_their_names(start, tokens, positions):
+    setup = build_setup(run_of("huang25", start, "untied", form="start"), trained=False)
+    (stack,) = setup.model(setup.initial_params(0)).stacks.values()
+    (learned,) = stack.input_encodings
+    table = stack.embedding_scale * stack.embedding.embedding[...]
+    assert np.std(table) == pytest.approx(tokens, rel=0.05)
+    assert np.std(learned.table[...]) == pytest.approx(positions, rel=0.05)
+
+
 @pytest.mark.parametrize("name", ["huang8", "huang25"])
 @pytest.mark.parametrize(("form", "trained"), [("", 50), ("scaled", 12)])
 def test_bins_of_huang_have_the_mean_length_of_uniform_lengths(name, form, trained):
