@@ -11,9 +11,9 @@ on two cores. The results are in results/published/encoding_costs.
 them adds to the same model without it. The last one is the Pro block of FoX.
 """
 
+from pe_lab.contrib.grids import forms
 from pe_lab.runs import grid
 from pe_lab.runs.plugins import plugins
-from pe_lab.studies import _suite as suite
 
 FORMS = ("options",)
 
@@ -54,7 +54,7 @@ OPTIONS: dict[str, dict[str, object]] = {
 
 
 def get_config(form=""):
-    return suite.cost_config()
+    return forms.cost_config()
 
 
 def sweep(form=""):

@@ -20,16 +20,15 @@ from pathlib import Path
 from pe_lab import cli
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag
+from pe_lab.contrib.grids import bundles, forms, suite_tables
 from pe_lab.results import frame, plots, tables
-from pe_lab.results import suite as table_of_suite
 from pe_lab.results.study import Study
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies import study_files
 from pe_lab.runs.system import commands, files
-from pe_lab.studies import _suite as suite
-from pe_lab.sweeps import bundles, changed_code
+from pe_lab.sweeps import changed_code
 
 ROWS = Path("results/published/suite_rows")
 
@@ -82,7 +81,7 @@ def _source(text: str) -> Path:
 
 def _publish_row(file: Path, options: Options) -> int:
     """Publish a row of the suite that `pe-lab suite --bundle` has written."""
-    from pe_lab.cli import _suite
+    from pe_lab.contrib.grids import train_rows
 
     with tempfile.TemporaryDirectory() as unpacked:
         folder = Path(unpacked)
@@ -91,7 +90,7 @@ def _publish_row(file: Path, options: Options) -> int:
         _check(file, study, options)
         if (names := _rows_in(folder)) != {label}:
             raise UserError(f"{file} has the label {label!r}, and its study has {_listed(names)}.")
-        target = ROWS / _suite.folder_name(label)
+        target = ROWS / train_rows.folder_name(label)
         files.restore_folder(target)
         if target.exists() and (names := _rows_in(target)) != {label}:
             raise UserError(
@@ -100,10 +99,10 @@ def _publish_row(file: Path, options: Options) -> int:
             )
         if target.exists() and not options.replace:
             raise UserError(f"{target} exists: give --replace to replace the published row.")
-        published = table_of_suite.read_scores(suite.SCORES)
+        published = suite_tables.read_scores(forms.SCORES)
         if target.exists():
             published = published[published["name"] != label]
-        rows = table_of_suite.united(published, [folder], _suite.protocol(suite.FULL))
+        rows = suite_tables.united(published, [folder], train_rows.protocol(forms.FULL))
         if rows.left_out:
             raise UserError(f"{file} is no row of the suite: {rows.left_out[0]}")
         files.replace_folder(folder, target)

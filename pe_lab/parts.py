@@ -1,8 +1,9 @@
 """The core and the parts of contrib: where the members of a family and the commands are.
 
 A part adds to a package of the core by a package of the same name: pe_lab/contrib/papers/tasks adds
-tasks, and pe_lab/contrib/rope/cli adds a command. The core searches its own package and then those
-of the parts, and imports a part only when a name of it is used.
+tasks, and pe_lab/contrib/rope/cli adds a command. pe_lab/contrib/grids/tables adds tables to those
+of a tuned study. The core searches its own package and then those of the parts, and imports a part
+only when a name of it is used.
 """
 
 import importlib.util
@@ -14,7 +15,7 @@ _ROOT = Path(__file__).parent
 
 def _folders(family: str) -> list[Path]:
     inner = family.replace(".", "/")
-    return [_ROOT / inner, *sorted(_ROOT.glob(f"contrib/*/{inner}"))]
+    return [*_ROOT.glob(inner), *sorted(_ROOT.glob(f"contrib/*/{inner}"))]
 
 
 def packages(family: str) -> list[str]:

@@ -9,7 +9,7 @@ from pe_lab import cli, parts
 
 ROOT = Path(__file__).parents[1]
 PARTS = sorted(file.parent for file in (ROOT / "pe_lab" / "contrib").glob("*/__init__.py"))
-FAMILIES = ("cli", "encodings", "metrics", "positions", "tasks", "training.lengths")
+FAMILIES = ("cli", "encodings", "metrics", "positions", "tables", "tasks", "training.lengths")
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
@@ -38,6 +38,7 @@ def test_no_name_is_in_two_packages(family):
         ("cli", "tables", "pe_lab.cli.tables"),
         ("cli", "rope", "pe_lab.contrib.rope.cli.rope"),
         ("cli", "ropes", None),
+        ("tables", "setting_tables", "pe_lab.contrib.grids.tables.setting_tables"),
         ("tasks", "copy", "pe_lab.tasks.copy"),
         ("tasks", "_strings", "pe_lab.tasks._strings"),
         ("tasks", "lego", "pe_lab.contrib.papers.tasks.lego"),

@@ -106,8 +106,8 @@ def test_the_pages_have_a_reused_encoding_an_attribute_and_four_analyses():
     first_lines = [program.splitlines()[0] for program in PLAIN]
     attribute = "from dataclasses import dataclass"
     own_table = "formats, frame, selection, standard_tables, summary"
-    imported = ("frame", own_table, "frame", "frame, run_scores")
-    analyses = [f"from pe_lab.results import {names}" for names in imported]
+    analyses = [f"from pe_lab.results import {names}" for names in ("frame", own_table, "frame")]
+    analyses.append("from pe_lab.contrib.grids import run_scores")
     assert first_lines == ["import jax", attribute, *analyses]
 
 

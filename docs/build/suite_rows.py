@@ -1,4 +1,4 @@
-"""The published rows of the suite, as pe_lab/studies ships them: the scores of all runs, as CSV."""
+"""The published rows of the suite, which pe_lab ships: the scores of all runs, as CSV."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import pandas as pd
 
 from docs.build import costs
 from docs.build.published import STUDIES
-from pe_lab.results import frame, suite
-from pe_lab.studies import _suite
+from pe_lab.contrib.grids import forms, suite_tables
+from pe_lab.results import frame
 
 ADDED = Path("results/published/suite_rows")  # rows of others, one folder a row
 # Published forms, one for each task, with their headers in the site's pages of encodings.
@@ -20,7 +20,7 @@ HEADERS = {
     "addition": "addition",
 }
 FOLDERS = {form: STUDIES / f"suite_grid_{form}" for form in HEADERS}
-SCORES = Path("pe_lab/studies") / _suite.SCORES.name
+SCORES = Path("pe_lab/contrib/grids") / forms.SCORES.name
 
 
 def write(root: Path) -> None:
@@ -39,11 +39,11 @@ def is_stale(root: Path) -> bool:
 
 
 def _scores(root: Path) -> str:
-    times = suite.step_times([root / costs.COSTS])
+    times = suite_tables.step_times([root / costs.COSTS])
     published = FOLDERS.values()
-    parts = [suite.scores(frame.read(root / folder), times) for folder in published]
+    parts = [suite_tables.scores(frame.read(root / folder), times) for folder in published]
     for file in sorted((root / ADDED).glob("[!.]*/study.json")):
-        times = suite.step_times([file.parent / suite.COST])
-        parts.append(suite.scores(frame.read(file.parent), times))
+        times = suite_tables.step_times([file.parent / suite_tables.COST])
+        parts.append(suite_tables.scores(frame.read(file.parent), times))
     whole = pd.concat(parts, ignore_index=True)
     return whole.to_csv(index=False, float_format="%.9g", lineterminator="\n")

@@ -9,10 +9,11 @@ from typing import Any
 from docs.build import catalog, encodings, markdown
 from docs.build.suite_rows import FOLDERS, HEADERS
 from docs.site import member_pages
+from pe_lab.contrib.grids import suite_tables as grids
 from pe_lab.contrib.inspection import scorecard
 from pe_lab.contrib.inspection.encoding_pictures import caption
 from pe_lab.encodings.base import InputEncoding
-from pe_lab.results import formats, frame, notes, suite
+from pe_lab.results import formats, frame, notes
 from pe_lab.results.formats import Cell, Table
 from pe_lab.runs.plugins import plugins
 
@@ -201,7 +202,8 @@ def suite_tables(root: Path) -> dict[str, Table]:
     tables = {}
     for form, folder in FOLDERS.items():
         study = frame.read(root / folder)
-        (tables[form],) = suite.tables(suite.scores(study, {}), study.spec, [folder.name])
+        runs = grids.scores(study, {})
+        (tables[form],) = grids.tables(runs, study.spec, [folder.name])
     return tables
 
 

@@ -23,11 +23,11 @@ API = {
     "Metrics": ("metrics.base",),
     "Results": (
         *("results.frame", "results.study", "results.summary", "results.selection"),
-        *("results.run_scores", "results.prose"),
+        *("results.prose", "contrib.grids.run_scores"),
     ),
     "Plots": (
         *("results.plots.lines", "results.plots.intervals"),
-        *("results.plots.heat_map", "results.plots.setting_dots"),
+        *("results.plots.heat_map", "contrib.grids.setting_dots"),
     ),
     "Inspection": (
         "contrib.inspection.untrained",

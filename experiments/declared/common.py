@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from configs import convolution
-from pe_lab.results import clustered, frame, rule_comparison, run_scores
+from pe_lab.contrib.grids import clustered, rule_comparison, run_scores
+from pe_lab.results import frame
 from pe_lab.results.statistics import Interval
 
 SCORE, THRESHOLD = run_scores.at(2), 0.9

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from configs import size_ladder
 from experiments.declared import common
-from pe_lab.results import statistics, variance
+from pe_lab.contrib.grids import variance
+from pe_lab.results import statistics
 from pe_lab.results.statistics import Interval
 from pe_lab.runs.errors import UserError
 

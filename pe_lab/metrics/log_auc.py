@@ -1,6 +1,6 @@
 """Mean exact match from the training length to twice it, over the logarithm of length.
 
-The area of pe_lab/results/run_scores.py goes on to the longest multiple that was measured.
+The area of pe_lab/contrib/grids/run_scores.py goes on to the longest multiple that was measured.
 """
 
 from pe_lab.metrics.auc import AREA_TO, area

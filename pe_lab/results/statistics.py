@@ -107,7 +107,8 @@ def wilson(successes: Number, count: Number) -> Interval | None:
     """Return Wilson's interval of a rate; None without runs.
 
     Args:
-      successes, count: of runs; no whole numbers where runs count as fewer (clustered.py).
+      successes, count: of runs; no whole numbers where runs count as fewer
+        (contrib/grids/clustered.py).
     """
     if not count:
         return None

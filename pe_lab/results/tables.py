@@ -1,5 +1,6 @@
 """All tables of a study, as table.md (a page), table.csv (every number) and table.tex (a paper)."""
 
+import importlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from pe_lab import parts
 from pe_lab.results import (
     cells,
     choice_table,
@@ -19,7 +21,6 @@ from pe_lab.results import (
     metrics,
     notes,
     selection,
-    setting_tables,
     significance,
     standard_tables,
     statistics,
@@ -65,7 +66,7 @@ def of(study: Study) -> list[Table]:
     elif not study.has_text:
         tables.append(standard_tables.summary(chosen))
     if study.spec.tuned:
-        tables += setting_tables.tables(study)
+        tables += _of_all_settings(study)
         tables.append(choice_table.tuning(chosen))
     if study.spec.contrasts:
         tables.append(contrast_tables.contrasts(with_grids))
@@ -84,6 +85,13 @@ def of(study: Study) -> list[Table]:
             tables.append(standard_tables.by_length(chosen, name, "mean", offset))
         tables.append(standard_tables.seeds(chosen, metric, offset))
     return tables
+
+
+def _of_all_settings(study: Study) -> list[Table]:
+    """Return the tables that parts of contrib add: the function `tables` of PART/tables/NAME.py."""
+    modules = (parts.module("tables", name) for name in parts.names("tables"))
+    added = (importlib.import_module(module).tables(study) for module in modules if module)
+    return [table for of_module in added for table in of_module]
 
 
 def markdown(study: Study, tables: Sequence[Table] | None = None) -> str:

@@ -2,7 +2,7 @@
 
     base         every setting once
     quickstart   a first study: `pe-lab sweep quickstart`
-    suite_grid   the standard suite, and in suite_grid.csv the scores of its published runs
+    suite_grid   the standard suite
 
 A config file of your own starts from the base:
 

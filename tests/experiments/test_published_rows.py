@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from experiments import publish
+from pe_lab.contrib.grids import bundles, forms
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.studies import study_files
-from pe_lab.studies import _suite as suite
-from pe_lab.sweeps import bundles
 
 ROOT = Path(__file__).parents[2]
 
@@ -18,7 +17,7 @@ def published_row(folder, *, label="mine", seeds=3, changed=False):
     """A row like one of the published table, of copying alone."""
     published = ROOT / "results" / "published" / "suite_grid_copying"
     study = study_files.read(published)
-    rates = [str(rate) for rate in suite.RATES]
+    rates = [str(rate) for rate in forms.RATES]
     entries = [
         (labels | {"model.encodings": label}, run_id)
         for labels, run_id in study.entries

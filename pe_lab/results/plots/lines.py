@@ -35,7 +35,7 @@ def lines(
     """Draw one line for each value of a column, and return the axes.
 
     Below five runs, a thin line shows each run; from five on, a band shows the 95 % interval. A run
-    has one value of a setting, so `setting_dots` draws runs against a setting.
+    has one value of a setting, so `contrib.grids.setting_dots` draws runs against a setting.
 
     Args:
       data: one row for each number, with the columns x, y, `by` and run_id.

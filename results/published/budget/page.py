@@ -15,15 +15,9 @@ import pandas as pd
 from jaxtyping import Array, Float, PyTree
 
 from docs.build import markdown
-from pe_lab.results import (
-    equivalence,
-    formats,
-    frame,
-    metrics,
-    run_scores,
-    setting_tables,
-    statistics,
-)
+from pe_lab.contrib.grids import run_scores
+from pe_lab.contrib.grids.tables import setting_tables
+from pe_lab.results import equivalence, formats, frame, metrics, statistics
 from pe_lab.results.formats import Cell
 from pe_lab.results.prose import listed
 from pe_lab.runs.records import records, run_group_files
@@ -255,8 +249,8 @@ def lookups(root: Path) -> dict[str, Any]:
 
 def draw(root: Path) -> None:
     """Draw exact match at twice the length against the budget, by encoding and rate."""
+    from pe_lab.contrib.grids.setting_dots import setting_dots
     from pe_lab.results.plots import drawing
-    from pe_lab.results.plots.setting_dots import setting_dots
 
     study = frame.read(root / FOLDER)
     runs = run_scores.of(study.numbers)

@@ -11,7 +11,8 @@ from jaxtyping import Float, Int
 
 from docs.build import markdown
 from docs.build.published import STUDIES
-from pe_lab.results import frame, variance
+from pe_lab.contrib.grids import variance
+from pe_lab.results import frame
 
 LENGTHS = (10, 12, 16)
 FACTORS = ("initialization", "data")

@@ -16,11 +16,12 @@ from scipy import stats
 
 from docs.build import markdown
 from docs.build.published import STUDIES
+from pe_lab.contrib.grids import run_scores, setting_rules
+from pe_lab.contrib.grids.run_scores import AREA
 from pe_lab.contrib.inspection import exposure, rotation_angles
 from pe_lab.contrib.inspection.untrained import UntrainedEncoding
-from pe_lab.results import formats, frame, run_scores, setting_rules, statistics
+from pe_lab.results import formats, frame, statistics
 from pe_lab.results.formats import Cell
-from pe_lab.results.run_scores import AREA
 
 config = importlib.import_module("configs.saturation")
 FOLDER = STUDIES / "saturation"

@@ -12,7 +12,8 @@ import pandas as pd
 
 from docs.build import markdown
 from docs.build.suite_rows import FOLDERS
-from pe_lab.results import formats, frame, run_scores
+from pe_lab.contrib.grids import run_scores
+from pe_lab.results import formats, frame
 from results.published.suite_grid_copying import page as suite_grid
 from results.published.suite_grid_copying.page import RATE, Grid
 

@@ -10,7 +10,9 @@ import pandas as pd
 
 from docs.build import markdown
 from docs.build.suite_rows import FOLDERS
-from pe_lab.results import formats, frame, run_scores, selection, setting_tables, signs
+from pe_lab.contrib.grids import run_scores
+from pe_lab.contrib.grids.tables import setting_tables
+from pe_lab.results import formats, frame, selection, signs
 from pe_lab.results.prose import listed
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
@@ -230,8 +232,8 @@ def draw_form(root: Path, *, form: str) -> None:
 
 def _draw(found: Grid, file: Path, names: Sequence[str], multiple: int | float = 2) -> None:
     """One panel for each encoding; a ring marks the rate with the lowest mean loss."""
+    from pe_lab.contrib.grids.setting_dots import setting_dots
     from pe_lab.results.plots import drawing
-    from pe_lab.results.plots.setting_dots import setting_dots
 
     rates = list(found.runs[RATE].unique())
     complete = [name for name in names if name in found.by_name.index]

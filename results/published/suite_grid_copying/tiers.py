@@ -13,7 +13,8 @@ import pandas as pd
 
 from docs.build import markdown
 from docs.build.suite_rows import SCORES
-from pe_lab.results import clustered, formats, run_scores, suite
+from pe_lab.contrib.grids import clustered, run_scores, suite_tables
+from pe_lab.results import formats
 
 # The labels of tasks in the scores, with their headers.
 TASKS = {
@@ -32,7 +33,7 @@ THRESHOLD, AT = 0.9, run_scores.at(2)
 
 def lookups(root: Path) -> dict[str, Any]:
     """Return the lookups of both pages."""
-    runs = suite.read_scores(root / SCORES)
+    runs = suite_tables.read_scores(root / SCORES)
     plain = [str(name) for name in runs["name"].unique() if _is_plain(str(name))]
     names = [*plain, LEARNED_SLOPES]
     rows = {f"`{name}`": [name] for name in names}
@@ -60,7 +61,7 @@ def outcomes(runs: pd.DataFrame, names: Sequence[str], task: str = "") -> pd.Dat
     """Return the solved runs of some encodings by seed: extrapolates and solved.
 
     Args:
-      runs: of suite.read_scores.
+      runs: of suite_tables.read_scores.
       task: "" for all tasks of the table.
     """
     is_asked = runs["name"].isin(names) & runs["task"].isin([task] if task else list(TASKS))

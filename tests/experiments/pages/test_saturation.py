@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from pe_lab.results.run_scores import AREA
+from pe_lab.contrib.grids.run_scores import AREA
 from results.published.saturation import page
 from results.published.saturation.page import RATE
 

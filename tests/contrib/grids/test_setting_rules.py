@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pe_lab.results import setting_rules as rules
+from pe_lab.contrib.grids import setting_rules as rules
 
 
 def runs_of(**numbers):

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from pe_lab.cli import _training
 from pe_lab.cli._arguments import arguments, file_path, flag, whole_number
+from pe_lab.contrib.grids import forms
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.settings import labels
-from pe_lab.studies import _suite as suite
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ def run(options: Options) -> int:
     if only_prints and not options.encodings:
         raise UserError("--dry-run and --write-groups plan the runs of encodings: name some.")
     rows = labels.parse_labelled(", ".join(options.encodings)) if options.encodings else {}
-    form = suite.QUICK if options.quick else suite.FULL
-    form = suite.SMOKE if options.smoke else form
+    form = forms.QUICK if options.quick else forms.FULL
+    form = forms.SMOKE if options.smoke else form
     folder = options.results or Path("results") / form.name
     if options.bundle and (len(rows) != 1 or only_prints or options.quick):
         raise UserError("--bundle is for one row, without --quick, --dry-run and --write-groups.")
-    from pe_lab.cli import _suite  # imports JAX
+    from pe_lab.contrib.grids import train_rows  # imports JAX
 
-    mode = _suite.Mode(options.workers, options.dry_run, options.write_groups)
-    return _suite.run(form, rows, folder, mode, options.bundle)
+    mode = train_rows.Mode(options.workers, options.dry_run, options.write_groups)
+    return train_rows.run(form, rows, folder, mode, options.bundle)

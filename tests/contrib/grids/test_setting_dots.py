@@ -2,8 +2,8 @@ import pandas as pd
 import pytest
 from matplotlib import colors
 
+from pe_lab.contrib.grids.setting_dots import setting_dots
 from pe_lab.results.plots import drawing
-from pe_lab.results.plots.setting_dots import setting_dots
 
 RUNS = pd.DataFrame(
     [

@@ -8,17 +8,16 @@ from typing import Any
 import jax
 
 from pe_lab.cli import _training
+from pe_lab.contrib.grids import bundles, forms, suite_tables
+from pe_lab.contrib.grids.forms import Form
+from pe_lab.contrib.grids.suite_tables import SuiteProtocol
 from pe_lab.results import read_analysis_spec
-from pe_lab.results import suite as table_of_suite
-from pe_lab.results.suite import SuiteProtocol
 from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
 from pe_lab.runs.records import records
 from pe_lab.runs.system import files, names, terminal
-from pe_lab.studies import _suite as suite
-from pe_lab.studies._suite import Form
-from pe_lab.sweeps import bundles, design_checks, stages, step_time, study
+from pe_lab.sweeps import design_checks, stages, step_time, study
 from pe_lab.sweeps.stages import Failures, Mode
 
 Encodings = tuple[dict[str, Any], ...]  # of one row
@@ -93,7 +92,7 @@ def folder_name(label: str) -> str:
 
 
 def _points(form: Form, label: str, encodings: Encodings, tasks: list[str]) -> list[Point]:
-    return suite.points([grid.labelled(label, encodings)], form, tasks)
+    return forms.points([grid.labelled(label, encodings)], form, tasks)
 
 
 def _trainable_tasks(
@@ -104,7 +103,7 @@ def _trainable_tasks(
     Raises:
       UserError: they have none, or one is no encoding.
     """
-    values = suite.get_config(form).to_dict()
+    values = forms.get_config(form).to_dict()
     tasks = []
     for task in form.tasks:
         points = _points(form, label, encodings, [task])
@@ -122,21 +121,21 @@ def _train(
     form: Form, label: str, encodings: Encodings, points: list[Point], folder: Path, mode: Mode
 ) -> Failures:
     """Train the missing runs of a row, unless it is published."""
-    values = suite.get_config(form).to_dict()
+    values = forms.get_config(form).to_dict()
     run_ids = {run.run_id for run in study.expand(form.name, values, points, folder).runs}
-    if run_ids <= set(table_of_suite.read_scores(suite.SCORES)["run_id"]):
+    if run_ids <= set(suite_tables.read_scores(forms.SCORES)["run_id"]):
         mode.note(f"{label}: its row is published, so nothing is trained.")
         return {}
-    request = stages.StudyRequest(form.name, values, points, folder, suite.analysis())
+    request = stages.StudyRequest(form.name, values, points, folder, forms.analysis())
     failed = stages.train(request, mode)
-    cost = folder / table_of_suite.COST
-    if failed is not None and form is suite.FULL and not cost.exists():
+    cost = folder / suite_tables.COST
+    if failed is not None and form is forms.FULL and not cost.exists():
         _measure_cost(label, encodings, cost)
     return failed
 
 
 def _measure_cost(label: str, encodings: Encodings, file: Path) -> None:
-    values = suite.cost_config().to_dict()
+    values = forms.cost_config().to_dict()
     try:
         cost = step_time.over_nope(values, encodings, _COST_STEPS)
         records.write_json(file, [{**cost, "label": label}])
@@ -147,13 +146,13 @@ def _measure_cost(label: str, encodings: Encodings, file: Path) -> None:
 def _show(form: Form, folder: Path) -> None:
     """Print the tables of the published rows and of the rows in a folder, and write them there."""
     rows = sorted(file.parent for file in folder.glob("[!.]*/study.json"))
-    published = table_of_suite.read_scores(suite.SCORES)
+    published = suite_tables.read_scores(forms.SCORES)
     if form.is_smoke:
         if not rows:
             raise UserError("There is no row yet: name one, as in mine=my_package.mine:Mine.")
         published = published.iloc[:0]
-    spec = read_analysis_spec.from_dict(suite.analysis())
-    page = table_of_suite.page(published, rows, protocol(form), spec, form.remark)
+    spec = read_analysis_spec.from_dict(forms.analysis())
+    page = suite_tables.page(published, rows, protocol(form), spec, form.remark)
     folder.mkdir(parents=True, exist_ok=True)
     markdown, latex = folder / "all_rows.md", folder / "all_rows.tex"
     files.write_text(markdown, f"{page.markdown}\n")
@@ -163,8 +162,8 @@ def _show(form: Form, folder: Path) -> None:
 
 def protocol(form: Form) -> SuiteProtocol:
     """Return the settings of a form's runs as they would be trained now."""
-    values = suite.get_config(form).to_dict()
-    points = suite.points([(dict(name="nope"),)], form)
+    values = forms.get_config(form).to_dict()
+    points = forms.points([(dict(name="nope"),)], form)
     entries = study.expand(form.name, values, points, Path()).entries
     configs = {entry.labels["task"]: entry.run.to_dict() for entry in entries}
-    return SuiteProtocol(form.name, configs, suite.RATES, suite.SEEDS)
+    return SuiteProtocol(form.name, configs, forms.RATES, forms.SEEDS)

@@ -10,12 +10,11 @@ import zipfile
 
 import pytest
 
-from pe_lab.cli import _suite
+from pe_lab.contrib.grids import bundles, train_rows
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import record_lines, records
 from pe_lab.runs.studies import study_files
 from pe_lab.runs.system import files
-from pe_lab.sweeps import bundles
 from tests.results.fake_study import point, record, write_study
 
 BOMB = gzip.compress(b" " * 2_000_000)
@@ -238,7 +237,7 @@ def test_a_label_is_one_part_of_a_path(row, tmp_path, label):
 @pytest.mark.parametrize("label", ["+", "___", "..+"])
 def test_a_label_without_a_folder_is_refused(label):
     with pytest.raises(UserError, match="is not the name of a row"):
-        _suite.folder_name(label)
+        train_rows.folder_name(label)
 
 
 def test_a_full_disk_leaves_the_bundle_of_before(row, tmp_path, monkeypatch):

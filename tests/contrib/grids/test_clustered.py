@@ -3,7 +3,8 @@ import itertools
 import numpy as np
 import pytest
 
-from pe_lab.results import clustered, statistics
+from pe_lab.contrib.grids import clustered
+from pe_lab.results import statistics
 
 
 def ends(successes, runs):

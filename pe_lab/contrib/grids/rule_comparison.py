@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from pe_lab.results import setting_rules
-from pe_lab.results.setting_rules import Runs, SettingRule, Weights
+from pe_lab.contrib.grids import setting_rules
+from pe_lab.contrib.grids.setting_rules import Runs, SettingRule, Weights
 
 MOST_VARIANTS = 100  # with an interval of tau: every draw compares all pairs of variants
 DIGITS = 2  # of the scores that are ranked, so that scores that tables print alike are ties

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pe_lab.results import run_scores
+from pe_lab.contrib.grids import run_scores
 
 
 def numbers(tests, losses=(), **changes):

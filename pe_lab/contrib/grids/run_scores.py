@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from pe_lab.results import clustered, setting_rules
-from pe_lab.results.setting_rules import Runs
+from pe_lab.contrib.grids import clustered, setting_rules
+from pe_lab.contrib.grids.setting_rules import Runs
 
 LOSS, IN_DISTRIBUTION, AREA = "validation loss", "validation exact match", "area"
 # The rule of "the setting that validation chose" in all tables, as in selection.choose.

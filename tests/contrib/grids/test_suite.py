@@ -13,17 +13,16 @@ import pytest
 from docs.build import costs, suite_rows
 from experiments import publish
 from pe_lab import cli
-from pe_lab.cli import _suite
-from pe_lab.results.suite import read_scores
+from pe_lab.contrib.grids import forms, train_rows
+from pe_lab.contrib.grids.suite_tables import read_scores
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.settings.labels import parse_several
-from pe_lab.studies import _suite as suite
 from pe_lab.studies import suite_grid
 from pe_lab.sweeps import design_checks, study
 from tests.experiments.entry_points import call, refused
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MINE = """
 from pe_lab.encodings.alibi import ALiBi
 
@@ -32,9 +31,9 @@ class Mine(ALiBi):
 """
 
 
-def runs(*encodings, form=suite.SMOKE, names=None):
-    points = suite.points([encodings], form, names)
-    return study.expand(form.name, suite.get_config(form).to_dict(), points, Path()).runs
+def runs(*encodings, form=forms.SMOKE, names=None):
+    points = forms.points([encodings], form, names)
+    return study.expand(form.name, forms.get_config(form).to_dict(), points, Path()).runs
 
 
 @pytest.mark.full
@@ -67,14 +66,14 @@ def test_a_users_encoding_is_trained_once_and_an_interrupted_command_goes_on(tmp
 @pytest.fixture
 def short_suite(monkeypatch):
     """The complete form with tiny models and two tasks."""
-    form = replace(suite.FULL, tasks=suite.SMOKE.tasks)
-    monkeypatch.setattr(suite, "FULL", form)
-    monkeypatch.setattr(suite, "get_config", lambda form: suite_grid.get_config("smoke"))
+    form = replace(forms.FULL, tasks=forms.SMOKE.tasks)
+    monkeypatch.setattr(forms, "FULL", form)
+    monkeypatch.setattr(forms, "get_config", lambda form: suite_grid.get_config("smoke"))
     timed = suite_grid.get_config("smoke")
     timed.task = dict(name="copy", num_symbols=8)
     timed.train.update(max_length=4)
     timed.evaluate.update(lengths=(4,), curve_lengths=(4,))
-    monkeypatch.setattr(suite, "cost_config", lambda: timed)
+    monkeypatch.setattr(forms, "cost_config", lambda: timed)
 
 
 @pytest.mark.slow
@@ -111,7 +110,7 @@ def test_a_row_goes_from_its_training_through_an_archive_into_the_table(
     assert {run["status"] for run in records.read_all(row).values()} == {"finished"}
 
     suite_rows.write(checkout)
-    monkeypatch.setattr(suite, "SCORES", shipped)
+    monkeypatch.setattr(forms, "SCORES", shipped)
     capsys.readouterr()
     monkeypatch.chdir(tmp_path)  # the row comes with pe_lab
     assert cli.run(["suite"]) == 0
@@ -146,11 +145,11 @@ def test_a_mistake_in_the_last_encoding_is_reported_before_anything_is_trained(t
 )
 def test_labels_are_checked_before_a_training(tmp_path, monkeypatch, rows, bundle, sentence):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_suite, "_train", None)
+    monkeypatch.setattr(train_rows, "_train", None)
     encodings = {label: (dict(name="rope", base=100.0 + len(label)),) for label in rows}
-    mode = _suite.Mode()
+    mode = train_rows.Mode()
     with pytest.raises(UserError) as error:
-        _suite.run(suite.SMOKE, encodings, Path("rows"), mode, bundle)
+        train_rows.run(forms.SMOKE, encodings, Path("rows"), mode, bundle)
     assert sentence in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -192,12 +191,12 @@ def test_the_command_itself_takes_no_accelerator(tmp_path):
 def test_the_runs_of_a_row_are_those_of_suite_grid(encoding):
     points, config = suite_grid.sweep(), suite_grid.get_config().to_dict()
     of_grid = {run.run_id for run in study.expand("suite_grid", config, points, Path()).runs}
-    whole = {run.run_id for run in runs(dict(name=encoding), form=suite.FULL)}
+    whole = {run.run_id for run in runs(dict(name=encoding), form=forms.FULL)}
     assert len(whole) == 6 * 3 * 3  # tasks, learning rates, seeds
     assert whole <= of_grid
-    quick = {run.run_id for run in runs(dict(name=encoding), form=suite.QUICK)}
+    quick = {run.run_id for run in runs(dict(name=encoding), form=forms.QUICK)}
     assert len(quick) == 3 * 3
-    assert quick <= whole & set(read_scores(suite.SCORES)["run_id"])
+    assert quick <= whole & set(read_scores(forms.SCORES)["run_id"])
 
 
 @pytest.mark.slow

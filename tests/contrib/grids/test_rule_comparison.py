@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pe_lab.results import rule_comparison
-from pe_lab.results import setting_rules as rules
-from tests.results.test_setting_rules import runs_of, simulated
+from pe_lab.contrib.grids import rule_comparison
+from pe_lab.contrib.grids import setting_rules as rules
+from tests.contrib.grids.test_setting_rules import runs_of, simulated
 
 DEVELOPMENT, RANDOM = rules.highest("development"), rules.random_solved()
 

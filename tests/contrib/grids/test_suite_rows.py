@@ -8,11 +8,11 @@ import pytest
 
 from docs.build import costs, suite_rows
 from pe_lab.cli import _studies
-from pe_lab.results import frame, suite
-from pe_lab.studies import _suite
+from pe_lab.contrib.grids import forms, suite_tables
+from pe_lab.results import frame
 from pe_lab.studies import suite_grid as config
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.slow
@@ -36,14 +36,15 @@ def test_what_a_killed_replacement_leaves_is_no_row(tmp_path, monkeypatch):
             (folder / name / "study.json").touch()
     monkeypatch.setattr(suite_rows, "FOLDERS", {})
     monkeypatch.setattr(frame, "read", lambda folder: folder)
-    monkeypatch.setattr(suite, "scores", lambda study, _: pd.DataFrame({"name": [study.name]}))
+    scores = lambda study, _: pd.DataFrame({"name": [study.name]})
+    monkeypatch.setattr(suite_tables, "scores", scores)
     assert suite_rows._scores(tmp_path) == "name\nmine\n"
     assert list(_studies.folders()) == ["mine"]
 
 
 def test_the_shipped_rows_of_pe_lab_have_every_rate_and_seed_and_a_task_of_the_suite():
-    scores = suite.read_scores(_suite.SCORES)
+    scores = suite_tables.read_scores(forms.SCORES)
     assert set(scores["task"]) <= set(config.TASKS)
     assert scores["task"].nunique() >= len(suite_rows.FOLDERS)
     sizes = scores.groupby(["name", "task"]).size()
-    assert set(sizes) <= {len(config.RATES) * config.SEEDS, len(_suite.RATES) * _suite.SEEDS}
+    assert set(sizes) <= {len(config.RATES) * config.SEEDS, len(forms.RATES) * forms.SEEDS}

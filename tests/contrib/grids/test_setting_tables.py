@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from pe_lab.results import compare, frame, run_scores, selection, setting_tables, tables
+from pe_lab.contrib.grids import run_scores
+from pe_lab.contrib.grids.tables import setting_tables
+from pe_lab.results import compare, frame, selection, tables
 from pe_lab.runs.records import record_rows
 from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
 from tests.results.fake_study import point, record, texts, write_study

@@ -13,7 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from pe_lab.results import formats, frame, notes, selection, setting_tables, signs
+from pe_lab.contrib.grids.tables import setting_tables
+from pe_lab.results import formats, frame, notes, selection, signs
 from pe_lab.results.formats import DASH, Cell, Table, number
 from pe_lab.results.latex import as_latex
 from pe_lab.results.study import Study

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pe_lab.results import variance
+from pe_lab.contrib.grids import variance
 
 
 def test_two_factors_by_hand():

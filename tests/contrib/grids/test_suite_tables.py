@@ -3,12 +3,13 @@
 import pandas as pd
 import pytest
 
-from pe_lab.results import frame, read_analysis_spec, suite
+from pe_lab.contrib.grids import suite_tables
+from pe_lab.results import frame, read_analysis_spec
 from pe_lab.runs.settings.declarations import older_values
 from pe_lab.runs.settings.evaluation_settings import Evaluate
 from pe_lab.runs.settings.settings import Model, Train
+from tests.contrib.grids.test_setting_tables import LOSSES, RATES, entry
 from tests.results.fake_study import texts, write_study
-from tests.results.test_setting_tables import LOSSES, RATES, entry
 
 ANALYSIS = {"tuned": ["train.learning_rate"]}
 SPEC = read_analysis_spec.from_dict(ANALYSIS)
@@ -69,23 +70,23 @@ def published(tmp_path_factory):
     for task, values in {"copy": COPY, "sort": SORT}.items():
         runs = [run for name in values for run in entries(name, task, values[name], seeds=6)]
         study = frame.read(write(file.parent / task, *runs, name=f"suite_grid_{task}"))
-        whole.append(suite.scores(study, {"rope": 1.04}))
+        whole.append(suite_tables.scores(study, {"rope": 1.04}))
     pd.concat(whole).to_csv(file, index=False)
-    return suite.read_scores(file)
+    return suite_tables.read_scores(file)
 
 
 def protocol(*tasks, name="suite"):
     rates = tuple(float(rate) for rate in RATES)
-    return suite.SuiteProtocol(name, {task: settings(task) for task in tasks}, rates, 3)
+    return suite_tables.SuiteProtocol(name, {task: settings(task) for task in tasks}, rates, 3)
 
 
 def page(published, *folders, tasks=("copy", "sort"), name="suite"):
-    return suite.page(published, folders, protocol(*tasks, name=name), SPEC, "A remark.")
+    return suite_tables.page(published, folders, protocol(*tasks, name=name), SPEC, "A remark.")
 
 
 def tables(published, *folders, tasks=("copy", "sort")):
-    rows = suite.united(published, folders, protocol(*tasks))
-    return suite.tables(rows.scores, SPEC, tasks)
+    rows = suite_tables.united(published, folders, protocol(*tasks))
+    return suite_tables.tables(rows.scores, SPEC, tasks)
 
 
 def test_several_tasks_have_a_table_for_each_number_with_a_column_for_each_task(
@@ -177,14 +178,14 @@ def test_a_task_that_cannot_be_compared_is_named_with_the_reason(
 
 def test_a_row_without_some_runs_of_one_task_keeps_the_others(tmp_path, published):
     mine = row(tmp_path / "mine", missing={"mine0.012copy"})
-    rows = suite.united(published, [mine], protocol("copy", "sort"))
+    rows = suite_tables.united(published, [mine], protocol("copy", "sort"))
     assert rows.left_out == ("mine is left out of copy: 8 of its 9 runs are finished.",)
-    runs, *_ = suite.tables(rows.scores, SPEC, ["copy", "sort"])
+    runs, *_ = suite_tables.tables(rows.scores, SPEC, ["copy", "sort"])
     assert texts(runs)["mine"] == ["–", "0/9", "–"]
 
 
 def test_other_lengths_of_the_training_curve_are_no_reason_to_leave_a_row_out(tmp_path, published):
-    rows = suite.united(published, [row(tmp_path / "mine", curve=(4, 6))], protocol("copy"))
+    rows = suite_tables.united(published, [row(tmp_path / "mine", curve=(4, 6))], protocol("copy"))
     assert rows.left_out == ()
     assert "mine" in set(rows.scores["name"])
 
@@ -198,7 +199,7 @@ def test_quick_rows_are_left_out_of_the_complete_table(tmp_path, published):
 def test_the_first_row_with_a_name_counts_and_one_with_other_runs_is_named(tmp_path, published):
     same = row(tmp_path / "same")
     other = row(tmp_path / "other", runs="b")
-    rows = suite.united(published, [same, same, other], protocol("copy", "sort"))
+    rows = suite_tables.united(published, [same, same, other], protocol("copy", "sort"))
     reason = "the table has a row with this name and other runs"
     assert rows.left_out == (f"mine is left out: {reason}.",)
     of_mine = rows.scores[rows.scores["name"] == "mine"]
@@ -225,7 +226,7 @@ def test_the_tables_of_a_page_are_latex_with_labels_too(tmp_path, published):
 
 def test_the_step_time_of_a_row_is_in_its_folder(tmp_path, published):
     mine = row(tmp_path / "mine")
-    (mine / suite.COST).write_text('[{"label": "mine", "times_first": 1.5}]')
+    (mine / suite_tables.COST).write_text('[{"label": "mine", "times_first": 1.5}]')
     runs, *_ = tables(published, mine)
     assert texts(runs)["mine"][-1] == "1.50"
 
@@ -234,4 +235,4 @@ def test_the_first_file_with_a_step_time_counts(tmp_path):
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     first.write_text('[{"label": "rope", "times_first": 1.25}]')
     second.write_text('[{"label": "rope", "times_first": 1.5}]')
-    assert suite.step_times([first, second, tmp_path / "none.json"]) == {"rope": 1.25}
+    assert suite_tables.step_times([first, second, tmp_path / "none.json"]) == {"rope": 1.25}

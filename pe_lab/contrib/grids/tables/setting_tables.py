@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pe_lab.results import notes, rule_comparison, run_scores, setting_rules, variance
+from pe_lab.contrib.grids import rule_comparison, run_scores, setting_rules, variance
+from pe_lab.contrib.grids.run_scores import IN_DISTRIBUTION, LOSS
+from pe_lab.contrib.grids.setting_rules import Runs, SettingRule
+from pe_lab.results import notes
 from pe_lab.results.formats import DASH, Cell, Table, bracket, difference, number
-from pe_lab.results.run_scores import IN_DISTRIBUTION, LOSS
-from pe_lab.results.setting_rules import Runs, SettingRule
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.results.summary import groups

@@ -1,0 +1,1 @@
+"""Tables that this part adds to those of a study."""
