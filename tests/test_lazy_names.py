@@ -69,7 +69,7 @@ def test_no_two_files_of_a_family_define_a_class_of_one_name():
         folder = Path(package.__path__[0])
         texts = [file.read_text(encoding="utf-8") for file in folder.glob("[!_]*.py")]
         classes = [each for text in texts for each in lazy_names._PUBLIC_CLASS.findall(text)]
-        assert len(classes) == len(lazy_names.class_files(name)) > 10
+        assert len(classes) == len(lazy_names.class_files(name)) > 0
 
 
 def test_the_stubs_are_what_docs_build_writes():

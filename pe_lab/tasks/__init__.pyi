@@ -1,6 +1,5 @@
 """Written by `python -m docs.build`."""
 
-from pe_lab.tasks.add_above import AddAbove as AddAbove
 from pe_lab.tasks.addition import Addition as Addition
 from pe_lab.tasks.aligned_text import AlignedText as AlignedText
 from pe_lab.tasks.associative_recall import AssociativeRecall as AssociativeRecall
@@ -11,20 +10,12 @@ from pe_lab.tasks.base import Vocabulary as Vocabulary
 from pe_lab.tasks.batch import Batch as Batch
 from pe_lab.tasks.batch import Side as Side
 from pe_lab.tasks.copy import Copy as Copy
-from pe_lab.tasks.copy_grid import CopyGrid as CopyGrid
-from pe_lab.tasks.copy_page import CopyPage as CopyPage
 from pe_lab.tasks.flip_flop import FlipFlop as FlipFlop
-from pe_lab.tasks.in_context_recall import InContextRecall as InContextRecall
-from pe_lab.tasks.indirect_indexing import IndirectIndexing as IndirectIndexing
-from pe_lab.tasks.item_after_separator import ItemAfterSeparator as ItemAfterSeparator
 from pe_lab.tasks.language_model import LanguageModel as LanguageModel
 from pe_lab.tasks.layouts import Decoder as Decoder
 from pe_lab.tasks.layouts import Encoder as Encoder
 from pe_lab.tasks.layouts import EncoderDecoder as EncoderDecoder
 from pe_lab.tasks.layouts import Layout as Layout
-from pe_lab.tasks.multi_hop import MultiHop as MultiHop
-from pe_lab.tasks.needle import Needle as Needle
 from pe_lab.tasks.parity import Parity as Parity
-from pe_lab.tasks.path_star import PathStar as PathStar
 from pe_lab.tasks.reverse import Reverse as Reverse
 from pe_lab.tasks.sort import Sort as Sort

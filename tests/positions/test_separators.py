@@ -2,8 +2,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pe_lab.contrib.probes.tasks.item_after_separator import ItemAfterSeparator
 from pe_lab.positions.separators import Separators
-from pe_lab.tasks.item_after_separator import ItemAfterSeparator
 from pe_lab.tasks.layouts import LAYOUTS
 
 

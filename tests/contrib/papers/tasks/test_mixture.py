@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from pe_lab.contrib.papers.tasks.mixture import Mixture
+from pe_lab.contrib.probes.tasks.copy_grid import CopyGrid
 from pe_lab.runs import config, grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
@@ -17,7 +18,6 @@ from pe_lab.studies import base
 from pe_lab.tasks.addition import Addition
 from pe_lab.tasks.base import COMPONENT, numerals
 from pe_lab.tasks.copy import Copy
-from pe_lab.tasks.copy_grid import CopyGrid
 from pe_lab.tasks.parity import Parity
 from pe_lab.tasks.reverse import Reverse
 from pe_lab.training import splits

@@ -1,7 +1,7 @@
 import jax
 import numpy as np
 
-from pe_lab.tasks.item_after_separator import ItemAfterSeparator
+from pe_lab.contrib.probes.tasks.item_after_separator import ItemAfterSeparator
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [{}, dict(num_symbols=3, max_width=1, max_index=2), dict(max_width=7, max_index=40)]

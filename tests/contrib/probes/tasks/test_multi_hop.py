@@ -2,7 +2,7 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.multi_hop import MultiHop
+from pe_lab.contrib.probes.tasks.multi_hop import MultiHop
 from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [

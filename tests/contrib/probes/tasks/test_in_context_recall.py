@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pe_lab.tasks.in_context_recall import InContextRecall
+from pe_lab.contrib.probes.tasks.in_context_recall import InContextRecall
 from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [

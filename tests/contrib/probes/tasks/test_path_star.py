@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.path_star import PathStar
+from pe_lab.contrib.probes.tasks.path_star import PathStar
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [{}, dict(num_arms=2, num_nodes=9, turned=False), dict(num_arms=7, num_nodes=50)]

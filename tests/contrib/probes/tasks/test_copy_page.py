@@ -3,8 +3,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.contrib.probes.tasks.copy_page import CopyPage
 from pe_lab.positions.multimodal import Multimodal
-from pe_lab.tasks.copy_page import CopyPage
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [

@@ -2,8 +2,8 @@ import itertools
 
 import numpy as np
 
+from pe_lab.contrib.probes.tasks.add_above import AddAbove
 from pe_lab.tasks import _grids
-from pe_lab.tasks.add_above import AddAbove
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [{}, {"num_symbols": 2, "min_side": 1}]

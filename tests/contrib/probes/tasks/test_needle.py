@@ -2,7 +2,7 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.needle import Needle
+from pe_lab.contrib.probes.tasks.needle import Needle
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [

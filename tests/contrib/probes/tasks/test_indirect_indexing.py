@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from pe_lab.tasks.indirect_indexing import IndirectIndexing
+from pe_lab.contrib.probes.tasks.indirect_indexing import IndirectIndexing
 from tests.tasks.drawing import drawn, said
 
 VARIANTS = [{}, dict(num_symbols=10, max_offset=3), dict(num_symbols=9, max_offset=30)]

@@ -2,8 +2,8 @@ import jax
 import numpy as np
 import pytest
 
+from pe_lab.contrib.probes.tasks.copy_grid import CopyGrid
 from pe_lab.tasks import _grids
-from pe_lab.tasks.copy_grid import CopyGrid
 from tests.tasks.drawing import drawn, symbols
 
 VARIANTS = [
