@@ -37,11 +37,11 @@ from pe_lab.cli._arguments import (
     whole_numbers,
 )
 from pe_lab.cli._config_files import StudyConfig
+from pe_lab.contrib.grids import step_time
 from pe_lab.runs import config
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.records import records
 from pe_lab.runs.run import Run
-from pe_lab.sweeps import step_time
 from pe_lab.sweeps.launchers import local
 from pe_lab.training.provenance import provenance
 

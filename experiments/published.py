@@ -8,8 +8,8 @@ import pandas as pd
 
 from docs.build.published import STUDIES
 from experiments import claims
+from pe_lab.contrib.prose.numbers import Prose, listed
 from pe_lab.results import frame
-from pe_lab.results.prose import Prose, listed
 
 
 @functools.cache

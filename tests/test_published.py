@@ -121,7 +121,7 @@ def test_a_readme_says_what_it_shows_and_what_not(folder):
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)
 def test_every_number_of_a_readme_is_looked_up_in_the_records(folder):
     """The declared center of a variant, a named seed, a count or a setting: see
-    pe_lab/results/prose.py.
+    pe_lab/contrib/prose/numbers.py.
     """
     assert typed_numbers((folder / "README.md.jinja").read_text()) == []
 

@@ -10,8 +10,8 @@ from docs.build import numbers, protocols
 from docs.build.numbers import Document
 from docs.build.published import STUDIES
 from pe_lab.contrib.papers import verdicts
+from pe_lab.contrib.prose.numbers import listed
 from pe_lab.results import statistics
-from pe_lab.results.prose import listed
 
 
 def studies(root: Path) -> list[str]:

@@ -11,8 +11,8 @@ import pandas as pd
 from docs.build import markdown
 from docs.build.coverage import WORLDS
 from docs.build.published import STUDIES
+from pe_lab.contrib.prose.numbers import listed
 from pe_lab.results import frame
-from pe_lab.results.prose import listed
 from pe_lab.runs.plugins import plugins
 
 RECORD = STUDIES / "coverage" / "coverage.json"

@@ -23,7 +23,7 @@ API = {
     "Metrics": ("metrics.base",),
     "Results": (
         *("results.frame", "results.study", "results.summary", "results.selection"),
-        *("results.prose", "contrib.grids.run_scores"),
+        *("contrib.prose.numbers", "contrib.grids.run_scores"),
     ),
     "Plots": (
         *("results.plots.lines", "results.plots.intervals"),

@@ -8,9 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from pe_lab.contrib.grids import step_time
 from pe_lab.runs.records import evaluation_points
 from pe_lab.runs.run import Run
-from pe_lab.sweeps import step_time
 from pe_lab.training.evaluate import Evaluator
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from pe_lab.contrib.grids.step_time import Program, peak_flops
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import Run
-from pe_lab.sweeps.step_time import Program, peak_flops
 from pe_lab.training.costs import step_flops
 
 # What x-transformers calls an encoding; of others the step is not timed.

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 import pe_lab
-from pe_lab.sweeps.step_time import Program
+from pe_lab.contrib.grids.step_time import Program
 
 PACKAGE = Path(pe_lab.__file__).parent
 INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?([\w.-]+) = .*stack_frame_id=(\d+)")

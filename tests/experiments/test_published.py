@@ -1,10 +1,10 @@
 """Numbers that every page of a study can have."""
 
 from experiments import published
+from pe_lab.contrib.prose.numbers import Prose
 from pe_lab.results import frame
-from pe_lab.results.prose import Prose
+from tests.contrib.prose.test_numbers import study
 from tests.results.fake_study import entry, write_study
-from tests.results.test_prose import study
 
 
 def run(name, seconds, device, **changes):

@@ -2,11 +2,11 @@
 
 import pytest
 
+from pe_lab.contrib.prose.numbers import Prose
 from pe_lab.results import (
     compare,
     declared_tables,
     frame,
-    prose,
     selection,
     table_summaries,
     tables,
@@ -69,7 +69,7 @@ def test_a_point_that_is_measured_again_stays_in_its_grid(tmp_path):
     table = declared_tables.tables(loaded, table_summaries.specs(loaded)[0])[0]
     assert [row[0] for row in cells(table)[1:]] == ["1", "2", "10"]
     assert len(loaded.without_grids().variants) == 2
-    assert prose.Prose(loaded).variants == "2"
+    assert Prose(loaded).variants == "2"
     measured = loaded.numbers
     assert set(measured[measured["override"] == "other_digits=2"][DIGITS]) == {"2"}
 

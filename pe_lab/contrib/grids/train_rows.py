@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from pe_lab.cli import _training
-from pe_lab.contrib.grids import bundles, forms, suite_tables
+from pe_lab.contrib.grids import bundles, forms, step_time, suite_tables
 from pe_lab.contrib.grids.forms import Form
 from pe_lab.contrib.grids.suite_tables import SuiteProtocol
 from pe_lab.results import read_analysis_spec
@@ -17,7 +17,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
 from pe_lab.runs.records import records
 from pe_lab.runs.system import files, names, terminal
-from pe_lab.sweeps import design_checks, stages, step_time, study
+from pe_lab.sweeps import design_checks, stages, study
 from pe_lab.sweeps.stages import Failures, Mode
 
 Encodings = tuple[dict[str, Any], ...]  # of one row

@@ -17,9 +17,9 @@ from jaxtyping import Array, Float, PyTree
 from docs.build import markdown
 from pe_lab.contrib.grids import run_scores
 from pe_lab.contrib.grids.tables import setting_tables
+from pe_lab.contrib.prose.numbers import listed
 from pe_lab.results import equivalence, formats, frame, metrics, statistics
 from pe_lab.results.formats import Cell
-from pe_lab.results.prose import listed
 from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.records.evaluation_points import EvaluationPoint
 from pe_lab.runs.records.record_schema import Record

@@ -13,9 +13,9 @@ from typing import Any
 import pandas as pd
 
 from pe_lab.contrib.inspection.trained import gradient_norms
+from pe_lab.contrib.prose.numbers import listed
 from pe_lab.results import frame, statistics
 from pe_lab.results.plots import drawing, styles
-from pe_lab.results.prose import listed
 from pe_lab.runs.records import records
 
 TRAINED = Path("results/story_gradients")

@@ -12,8 +12,8 @@ from docs.build import markdown
 from docs.build.suite_rows import FOLDERS
 from pe_lab.contrib.grids import run_scores
 from pe_lab.contrib.grids.tables import setting_tables
+from pe_lab.contrib.prose.numbers import listed
 from pe_lab.results import formats, frame, selection, signs
-from pe_lab.results.prose import listed
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.studies import suite_grid as config

@@ -9,7 +9,7 @@ import pytest
 from experiments import benchmark
 from pe_lab import cli
 from pe_lab.cli._arguments import Parser
-from pe_lab.sweeps import step_time
+from pe_lab.contrib.grids import step_time
 from tests.experiments.benchmarks.costed_model import LAYER, WIDTH, WORDS
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ The model has width 16, two layers, 11 tokens of vocabulary and 8 tokens of cont
 
 import pytest
 
-from pe_lab.sweeps import step_time
+from pe_lab.contrib.grids import step_time
 from pe_lab.training.build import build_setup
 from tests.experiments.benchmarks.costed_model import BATCH, LAYER, TOKENS, WIDTH, WORDS, run
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from experiments.benchmarks import profile
-from pe_lab.sweeps.step_time import Program
+from pe_lab.contrib.grids.step_time import Program
 from tests import tiny
 
 

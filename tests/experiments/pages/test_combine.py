@@ -3,7 +3,7 @@
 import pytest
 
 from results.published.combine import page
-from tests.results.test_prose import study
+from tests.contrib.prose.test_numbers import study
 
 
 def test_runs_that_two_studies_have_with_other_numbers_are_counted_with_the_largest_gap(tmp_path):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from pe_lab.contrib.prose.numbers import Prose
 from pe_lab.results import tables
-from pe_lab.results.prose import Prose
 from pe_lab.runs.errors import UserError
 from tests.results import contrasts
 from tests.results.test_selection import tuned

@@ -1,0 +1,1 @@
+"""The numbers of a study as text, for pages and papers."""
