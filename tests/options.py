@@ -4,7 +4,10 @@ from typing import Any
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "convolutions": {"convolution_sites": ("A", "B", "C", "D")},
+    "output_convolutions": {"convolution_sites": ("K", "V", "O", "F")},
     "token_shift": {"token_shift": "both"},
+    "key_offset": {"key_offset": 0.5},
+    "embedding_smear": {"embedding_smear": 4},
     "gate_by_head": {"output_gate": "head"},
     "gate_by_element": {"output_gate": "element"},
     "head_output_norm": {"head_output_norm": True},

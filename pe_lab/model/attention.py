@@ -228,7 +228,7 @@ class Attention(nnx.Module):
 
         Args:
           cross: the inputs belong to another stream than the queries.
-          neighbors: the tokens before these, which short convolutions read.
+          neighbors: the tokens before these, which convolutions, shift and offset read.
         """
         x = jnp.where(valid[..., None], x, 0)
         k = self._split_heads(self.projection("key")(x))
@@ -239,6 +239,8 @@ class Attention(nnx.Module):
         if self.key_norm is not None:
             k = self.key_norm(k)
         k = convolve(neighbors, "B_key", k)
+        if neighbors is not None:
+            k = neighbors.offset(k)
         v = convolve(neighbors, "B_value", v)
         features = []
         for e in terms.encodings:

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Key
 
 from pe_lab.kernels import Kernels
 from pe_lab.model.attention import Attention
-from pe_lab.model.convolution import Convolutions, Neighbors, convolve, has_neighbors
+from pe_lab.model.convolution import Before, Convolutions, Neighbors, convolve, has_neighbors
 from pe_lab.model.keys import Keys, LayerCache
 from pe_lab.model.recurrent import Recurrence
 from pe_lab.model.streams import View
@@ -81,6 +81,7 @@ class Block(nnx.Module):
         self,
         model: Model,
         cross: bool,
+        layer: int,
         *,
         kernels: Kernels,
         rngs: nnx.Rngs,
@@ -112,7 +113,8 @@ class Block(nnx.Module):
         self.second_norms = nnx.List(norms(num_second))
         # A separate random stream, so that the other parameters start as in a model without these.
         more_rngs = nnx.Rngs(params=rngs.additions())
-        self.convolutions = Convolutions(model, rngs=more_rngs) if has_neighbors(model) else None
+        reads_neighbors = has_neighbors(model, layer)
+        self.convolutions = Convolutions(model, layer, rngs=more_rngs) if reads_neighbors else None
 
     def __call__(
         self,
@@ -139,6 +141,7 @@ class Block(nnx.Module):
         if cache is not None:
             keys = cache.add(keys)
         y = self.attention(y, valid, keys, terms, neighbors)
+        y = convolve(neighbors, "O", y)
         y = self.norm_attention(y, 0)
         x = self.add_residual(x, y, _ATTENTION, dropout_keys)
         if self.cross is not None and cross is not None:
@@ -150,20 +153,20 @@ class Block(nnx.Module):
             y = self.norm_input(x, _FEEDFORWARD)
             y = convolve(neighbors, "C", y)
             y = self.feedforward(y, neighbors)
+            y = convolve(neighbors, "F", y)
             x = self.add_residual(x, y, _FEEDFORWARD, dropout_keys)
         if neighbors is not None:
-            keys = dataclasses.replace(keys, recent=neighbors.latest)
+            keys = dataclasses.replace(keys, recent=neighbors.before.latest)
         return x, keys
 
     def _neighbors(self, view: View, cache: LayerCache | None) -> Neighbors | None:
-        """The tokens before each one, if a convolution reads them."""
+        """The tokens before each one, if the block reads them."""
         if self.convolutions is None:
             return None
-        preceding = view.preceding
-        assert preceding is not None
         if cache is None:
-            return Neighbors(self.convolutions, preceding)
-        return Neighbors(self.convolutions, preceding, cache.keys.recent, cache.counts)
+            return Neighbors(self.convolutions, Before(view))
+        before = Before(view, cache.keys.recent, cache.counts)
+        return Neighbors(self.convolutions, before)
 
     def norm_input(
         self,

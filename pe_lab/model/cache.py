@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
+from pe_lab.model.convolution import Recent
 from pe_lab.model.keys import Keys, LayerCache
 from pe_lab.model.stack import Stack
 from pe_lab.model.streams import Positions, View
@@ -39,12 +40,14 @@ class Cache:
       filled: number of slots that hold tokens.
       keys: of each applied layer, buffers of S slots.
       memory: of an encoder–decoder.
+      recent: the last embeddings, if the next ones read them.
     """
 
     positions: tuple[Positions, ...]
     filled: Int[Array, "b"]
     keys: tuple[Keys, ...]
     memory: Memory | None = None
+    recent: Recent = dataclasses.field(default_factory=dict)
 
     @property
     def num_slots(self) -> int:

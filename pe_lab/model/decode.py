@@ -44,7 +44,8 @@ def start(
     filled = jnp.zeros(batch, jnp.int32)
     cache = Cache(positions, filled, keys=(), memory=memory)
     keys = empty_keys(stack, cache)
-    return dataclasses.replace(cache, keys=keys)
+    recent = {} if stack.smear is None else stack.smear.no_inputs(batch)
+    return dataclasses.replace(cache, keys=keys, recent=recent)
 
 
 def _memory(model: Transformer, positions: tuple[Positions, ...], source: Stream) -> Memory:
@@ -96,9 +97,11 @@ def extend(
     cross = stack.cross_attention_terms(queries, memory_view)
     terms = StackTerms(embeddings, attention, cross, queries)
 
-    x = stack.embed(tokens, embeddings)
+    before = stack.before(queries, cache.recent, views.counts)
+    x = stack.embed(tokens, embeddings, before)
     x, layer_keys = stack(x, terms, memory_keys, views.layers(cache))
-    cache = dataclasses.replace(cache, filled=keys.lengths, keys=layer_keys)
+    recent = {} if before is None else before.latest
+    cache = dataclasses.replace(cache, filled=keys.lengths, keys=layer_keys, recent=recent)
     return model.logits(x), cache
 
 

@@ -12,6 +12,7 @@ from pe_lab.kernels import Kernels
 from pe_lab.model import sites
 from pe_lab.model.biases import Biases, BiasKey, bias_key, shared_biases
 from pe_lab.model.block import Block, dropout, fold_keys, make_norm
+from pe_lab.model.convolution import Before, Recent, Smear
 from pe_lab.model.keys import Keys, LayerCache
 from pe_lab.model.loops import LoopInputs
 from pe_lab.model.sites import LayerSites, Site
@@ -61,8 +62,9 @@ class Stack(nnx.Module):
         self.dropout = model.dropout
         self.embedding = nnx.Embed(vocabulary_size, model.width, embedding_init=normal, rngs=rngs)
         self.embedding_scale = model.width**0.5 if model.scale_embeddings else 1.0
-        blocks = [Block(model, cross, kernels=kernels, rngs=rngs) for _ in range(model.num_layers)]
-        self.blocks = nnx.List(blocks)
+        self.smear = Smear(model) if model.embedding_smear else None
+        block = functools.partial(Block, model, cross, kernels=kernels, rngs=rngs)
+        self.blocks = nnx.List([block(layer) for layer in range(model.num_layers)])
         self.norm = make_norm(model, rngs) if model.norm_position != "post" else None
         # Drawn last, so that models without injection keep their parameters.
         self.loop_inputs = LoopInputs(model, kernels=kernels, rngs=rngs)
@@ -212,9 +214,20 @@ class Stack(nnx.Module):
 
     # The second half: tokens.
 
-    def embed(self, tokens: Int[Array, "b l"], embeddings: Embeddings) -> Float[Array, "b l d"]:
+    def before(
+        self, view: View, recent: Recent | None = None, counts: Int[Array, "b"] | None = None
+    ) -> Before | None:
+        """The tokens before each one, if their embeddings are read."""
+        return None if self.smear is None else Before(view, recent, counts)
+
+    def embed(
+        self, tokens: Int[Array, "b l"], embeddings: Embeddings, before: Before | None = None
+    ) -> Float[Array, "b l d"]:
         """Scaled token embeddings combined with the embeddings of positions, in float32."""
         x = self.embedding(tokens) * self.embedding_scale
+        if self.smear is not None:
+            assert before is not None
+            x = self.smear(x, before)
         for encoding, embedding in zip(self.input_encodings, embeddings, strict=True):
             x = encoding.combine_with(x, embedding)
         return x

@@ -161,7 +161,8 @@ class Transformer(nnx.Module):
             memory_keys = fold_keys(dropout_keys, 1)
             memory = self._memory(streams, terms, memory_keys, num_loops, remat)
         stack, name = self.answering, self.answering_name
-        x = stack.embed(streams[name].tokens, terms[name].embeddings)
+        before = stack.before(terms[name].view)
+        x = stack.embed(streams[name].tokens, terms[name].embeddings, before)
         keys = fold_keys(dropout_keys, 0)
         x, _ = stack(
             x,

@@ -19,8 +19,9 @@ from pe_lab.runs.plugins import plugin_sources
 from pe_lab.runs.records.record_schema import JsonObject, MemberSettings
 from pe_lab.runs.settings.declarations import older_values, removed_settings, setting
 from pe_lab.runs.settings.evaluation_settings import Evaluate, Override, plain
+from pe_lab.runs.settings.execution_settings import Checkpoints, Execution
 from pe_lab.runs.settings.plugin import Plugin
-from pe_lab.runs.settings.settings import Checkpoints, Execution, LayoutSettings, Model, Train
+from pe_lab.runs.settings.settings import LayoutSettings, Model, Train
 
 # The groups of settings that change neither the weights nor the run's id.
 _WITHOUT_EFFECT_ON_WEIGHTS = ("evaluate", "checkpoints", "execution", "evaluated_task")

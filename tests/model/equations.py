@@ -26,6 +26,7 @@ def stack(p, model, ids, positions, causal, memory=None):
     x = np.stack([p["embedding"]["embedding"][i] for i in ids]) * (
         math.sqrt(model.width) if model.scale_embeddings else 1
     )
+    x = smeared(p.get("smear"), x)
     x = x + np.stack([sinusoid(n, model.width) for n in positions])
     encodings = [encoding for _, encoding in sorted(p["attention_encodings"].items())]
     tables = [encoding["table"] for encoding in encodings if "table" in encoding]
@@ -39,13 +40,14 @@ def stack(p, model, ids, positions, causal, memory=None):
             x = np.concatenate([last, inputs], axis=1) @ p["loop_inputs"]["linear"]["kernel"]
         for number, layer in sorted(p["blocks"].items()):
             layer_forget = forget[number] if forget else None
-            x = block(layer, model, x, positions, causal, memory, tables, layer_forget)
+            share = offset_share(model, number)
+            x = block(layer, model, x, positions, causal, memory, tables, layer_forget, share)
     return normed(p.get("norm"), x), positions
 
 
-def block(p, model, x, positions, causal, memory, tables, forget):
+def block(p, model, x, positions, causal, memory, tables, forget, share):
     after = p.get("after_attention", {0: None, 1: None})
-    neighbors = p.get("convolutions", {})
+    neighbors = p.get("convolutions", {}) | {"offset": share}
     kernels = neighbors.get("kernels", {})
     own = [[sees(model, causal, i, j) for j in range(len(x))] for i in range(len(x))]
 
@@ -59,7 +61,7 @@ def block(p, model, x, positions, causal, memory, tables, forget):
         x = convolved(kernels.get("A"), model, x)
         tokens = (x, positions, x, positions, own)
         y = attention(p["attention"], model, *tokens, tables[0], not causal, neighbors, forget)
-        return normed(after[0], y)
+        return normed(after[0], convolved(kernels.get("O"), model, y))
 
     def across(x):
         everything = [[True] * len(memory[0]) for _ in x]
@@ -75,7 +77,8 @@ def block(p, model, x, positions, causal, memory, tables, forget):
         return x
 
     def forward(x):
-        return feedforward(p["feedforward"], model, convolved(kernels.get("C"), model, x), kernels)
+        x = convolved(kernels.get("C"), model, x)
+        return convolved(kernels.get("F"), model, feedforward(p["feedforward"], model, x, kernels))
 
     return around(x, 1, forward)
 
@@ -101,10 +104,11 @@ def attention(
         k = shifted(shifts.get("key"), model, k, y, h)
         v = shifted(shifts.get("value"), model, v, y, h)
         q, k = normed(p.get("query_norm"), q), normed(p.get("key_norm"), k)
-        if "B_query" in kernels:
-            q = convolved(kernels["B_query"][:, h], model, q)
-            k = convolved(kernels["B_key"][:, h], model, k)
-            v = convolved(kernels["B_value"][:, h], model, v)
+        q, k, v = (
+            convolved(kernels[name][:, h] if name in kernels else None, model, a)
+            for name, a in (("B_query", q), ("B_key", k), ("B_value", v))
+        )
+        k = offset(k, neighbors.get("offset", 0))
         rows = []
         for i in range(len(x)):
             keys = [j for j in range(len(y)) if allowed[i][j]]
@@ -152,6 +156,27 @@ def shifted(p, model, x, inputs, h):
     share = sigmoid(inputs @ p["kernel"][:, h])[:, None]
     last = np.stack([before(x, t, 1) for t in range(len(x))])
     return share * last + (1 - share) * x
+
+
+def offset_share(model, layer):
+    on = model.key_offset_layers is None or layer in model.key_offset_layers
+    return model.key_offset if on else 0
+
+
+def offset(k, share):
+    """k[t, D:] = k[t-1, D:] for t >= 1, as in modded-nanogpt's train_gpt.py at 0016a3c."""
+    first = round((1 - share) * k.shape[1])
+    k = k.copy()
+    k[1:, first:] = k[:-1, first:].copy()
+    return k
+
+
+def smeared(p, x):
+    """x_t + factor sigmoid(gate · x_t[:C]) x_(t-1), as in the same file."""
+    if p is None:
+        return x
+    weight = p["factor"] * sigmoid(x[:, : len(p["gate"])] @ p["gate"])
+    return x + weight[:, None] * np.stack([before(x, t, 1) for t in range(len(x))])
 
 
 def convolved(kernel, model, x):

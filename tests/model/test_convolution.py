@@ -1,4 +1,4 @@
-"""Short convolutions and the shift: equations, laws with them, and what costs nothing without."""
+"""What a token reads of the ones before it: equations, laws, and refusals."""
 
 import functools
 
@@ -9,21 +9,25 @@ import pytest
 from flax import nnx
 
 from pe_lab.encodings.ops import causal_convolution
-from pe_lab.model.convolution import Convolutions
+from pe_lab.model.convolution import Before, Convolutions, Neighbors, Smear
+from pe_lab.model.streams import view_of
 from pe_lab.runs.errors import UserError
 from tests import models, tiny
 from tests.encodings import laws
 from tests.encodings.subjects import Subject
 from tests.marks import full_except
 
-SITES = ("A", "B", "C", "D")
+SITES = ("A", "B", "C", "D", "O", "F")
 ALL = (
     ("convolution_sites", SITES),
     ("token_shift", "both"),
+    ("key_offset", 0.5),
+    ("embedding_smear", 4),
     ("activation", "swiglu"),
     ("qk_norm", True),
     ("num_layers", 1),
 )
+TOKENS = models.random_tokens(2, 7)
 LAWS = (
     "packed_segments_equal_separate_ones",
     "padding_does_not_reach_valid_tokens",
@@ -45,7 +49,7 @@ def subject(*changes):
 
 
 @pytest.mark.parametrize("law", full_except(LAWS[:8], LAWS))
-def test_a_law_holds_with_all_sites_and_both_shifts(law):
+def test_a_law_holds_with_all_sites_shifts_offset_and_smear(law):
     laws.LAWS[law](subject())
 
 
@@ -54,6 +58,13 @@ def test_a_law_holds_with_all_sites_and_both_shifts(law):
     [
         (("num_loops", 2),),
         (("convolution_residual", False), ("convolution_width", 2)),
+        (
+            ("num_layers", 2),
+            ("convolution_sites", ("K", "V")),
+            ("convolution_layers", (1,)),
+            ("key_offset_layers", (0,)),
+            ("token_shift", "none"),
+        ),
     ],
     ids=str,
 )
@@ -103,9 +114,77 @@ def test_it_is_the_causal_convolution_of_jax():
     np.testing.assert_allclose(ours, convolved(kernel, x, np.tile(np.arange(9), (2, 1))), atol=1e-5)
 
 
+def test_sites_q_k_and_v_are_site_b():
+    """From one seed, with the same kernels and to the last bit."""
+    whole, parts = (
+        models.build("rope", convolution_sites=sites) for sites in (("B",), ("K", "Q", "V"))
+    )
+    models.assert_equal(models.params(whole), models.params(parts))
+    models.assert_equal(*(models.run(m, models.stream(TOKENS)) for m in (whole, parts)))
+
+
+def test_a_smear_starts_without_effect():
+    plain, smeared = (models.build("rope", embedding_smear=n) for n in (0, 4))
+    models.assert_equal(*(models.run(m, models.stream(TOKENS)) for m in (plain, smeared)))
+
+
+def test_convolutions_and_offset_are_on_their_layers_alone():
+    fields = dict(convolution_sites=("K", "O"), convolution_layers=(1,), num_layers=3)
+    first, second, third = models.build(
+        **fields, key_offset=0.5, key_offset_layers=(2,)
+    ).decoder.blocks
+    assert first.convolutions is None
+    assert dict(second.convolutions.kept) == {"B_key": (3, 2, 8), "O": (3, 16)}
+    assert dict(third.convolutions.kept) == {"offset": (1, 2, 4)}
+
+
+def before(*segments):
+    """The tokens before each one of a context of packed examples."""
+    segments = jnp.asarray([segments])
+    return Before(view_of(models.stream(segments, segments=segments)))
+
+
+def test_an_offset_worked_by_hand():
+    """Two examples of two tokens in a context: each first token keeps its key."""
+    model = models.settings(width=4, num_heads=1, key_offset=0.5)
+    k = jnp.arange(16.0).reshape(1, 4, 1, 4)
+    offset = Neighbors(Convolutions(model, 0, rngs=nnx.Rngs(0)), before(1, 1, 2, 2)).offset(k)
+    assert offset[0, :, 0].tolist() == [
+        [0, 1, 2, 3],
+        [4, 5, 2, 3],
+        [8, 9, 10, 11],
+        [12, 13, 10, 11],
+    ]
+
+
+def test_a_smear_worked_by_hand():
+    """Factor 0.5 and gate ln 3 give 0.375 of the token before where the first channel is 1."""
+    smear = Smear(models.settings(width=2, num_heads=1, embedding_smear=1))
+    smear.gate[...] = jnp.log(3.0)[None]
+    smear.factor[...] = jnp.asarray(0.5)
+    x = jnp.asarray([[[0.0, 8], [1, 2], [1, 2]]])
+    np.testing.assert_allclose(smear(x, before(1, 1, 2))[0], [[0, 8], [1, 5], [1, 2]], rtol=1e-6)
+
+
+def without_borders(self, k):
+    """The offset as modded-nanogpt has it: it reads across the borders of packed documents."""
+    half = k.shape[-1] - self.convolutions.num_offset
+    moved = jnp.concatenate([k[:, :1, :, half:], k[:, :-1, :, half:]], axis=1)
+    return jnp.concatenate([k[..., :half], moved], axis=-1)
+
+
+def test_an_offset_across_documents_fails_the_law_of_packed_examples(monkeypatch):
+    law = laws.LAWS["packed_segments_equal_separate_ones"]
+    fields = (("key_offset", 0.5), ("num_layers", 1))
+    law(Subject(laws.spec("rope"), "decoder", fields))
+    monkeypatch.setattr(Neighbors, "offset", without_borders)
+    with pytest.raises(AssertionError, match="differ by"):
+        law(Subject(laws.spec("rope"), "decoder", fields))
+
+
 def block_and_parameters(**changes):
     model = models.settings(width=16, num_heads=2, **changes)
-    convolutions = Convolutions(model, rngs=nnx.Rngs(3))
+    convolutions = Convolutions(model, 0, rngs=nnx.Rngs(3))
     return convolutions, models.params(convolutions)
 
 
@@ -122,12 +201,26 @@ def test_kernels_start_as_in_pytorch():
     ("changes", "message"),
     [
         (dict(model__convolution_sites=("A", "A")), "name each site once"),
-        (dict(model__convolution_sites=("E",)), r"has no 'E'\. It has: A, B, C, D"),
+        (dict(model__convolution_sites=("E",)), r"has no 'E'\. It has: A, B, C, D, F, K, O, Q, V"),
+        (dict(model__convolution_sites=("B", "K")), "must name B or some of Q, K and V"),
+        (dict(model__convolution_layers=(2,)), r"convolution_layers must be some of 0\.\.1, each"),
+        (dict(model__key_offset_layers=()), r"key_offset_layers must be some of 0\.\.1, each"),
+        (dict(model__key_offset=1.5), "key_offset must be .*at most 1, got 1.5"),
+        (dict(model__key_offset=0.1), "key_offset must be a whole number of a head's 8 channels"),
+        (dict(model__embedding_smear=17), "embedding_smear must be at most the width 16, got 17"),
         (dict(model__convolution_width=0), "convolution_width must be at least 1, got 0"),
         (dict(model__token_shift="key"), r"token_shift has no 'key'\. .*both, keys, none, values"),
         (
             dict(model__convolution_sites=("D",), model__feedforward_width=0),
-            "sites C and D are in the feed-forward",
+            "sites C, D and F are in the feed-forward",
+        ),
+        (
+            dict(model__embedding_smear=4, layout__name="encoder"),
+            "embedding_smear reads earlier tokens",
+        ),
+        (
+            dict(model__key_offset=0.5, layout__name="encoder_decoder"),
+            "key_offset reads earlier tokens",
         ),
         (
             dict(model__convolution_sites=("A",), layout__name="encoder"),

@@ -10,7 +10,8 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.settings.declarations import older_values, removed_settings
 from pe_lab.runs.settings.evaluation_settings import Evaluate
-from pe_lab.runs.settings.settings import Checkpoints, Execution, Model, Train
+from pe_lab.runs.settings.execution_settings import Checkpoints, Execution
+from pe_lab.runs.settings.settings import Model, Train
 
 # The groups of settings that later versions have changed.
 _GROUPS = {

@@ -119,11 +119,15 @@ class Model:
     )
 
     # Decoders only: what a token reads of the ones just before it, outside of attention.
-    convolution_sites: tuple[Literal["A", "B", "C", "D"], ...] = setting(
+    convolution_sites: tuple[Literal["A", "B", "C", "D", "F", "K", "O", "Q", "V"], ...] = setting(
         (),
-        "Sites of a short causal convolution in each layer. A: the input of attention; B: queries, "
-        "keys and values; C: the input of the feed-forward; D: its hidden units.",
+        "Sites of a short causal convolution. A: the input of attention; B: queries, keys and "
+        "values; Q, K, V: one of these; O: the output of attention; C: the input of the "
+        "feed-forward; D: its hidden units; F: its output.",
         in_all_records=False,
+    )
+    convolution_layers: tuple[int, ...] | None = setting(
+        None, "Layers of the convolutions. None: all of them.", in_all_records=False
     )
     convolution_width: int = setting(
         4, "Tokens that a convolution reads, its own included.", at_least=1, in_all_records=False
@@ -134,6 +138,24 @@ class Model:
     token_shift: Literal["none", "keys", "values", "both"] = setting(
         "none",
         "Each head mixes the token before into its keys, values or both, with learned weights.",
+        in_all_records=False,
+    )
+    key_offset: float = setting(
+        0.0,
+        "Share of the channels of each head's keys, the last ones, that are those of the token "
+        "before: with rope(fraction=0.5), 0.5 is the channels that it does not rotate.",
+        at_least=0,
+        at_most=1,
+        in_all_records=False,
+    )
+    key_offset_layers: tuple[int, ...] | None = setting(
+        None, "Layers of the key offset. None: all of them.", in_all_records=False
+    )
+    embedding_smear: int = setting(
+        0,
+        "Channels of a token's embedding from which a learned gate is computed: the embedding of "
+        "the token before is added, times the gate and a learned factor. 0: no smear.",
+        at_least=0,
         in_all_records=False,
     )
 
@@ -249,55 +271,3 @@ class Train:
         """Whether the learning rate decays in the extra steps, and not over all steps."""
         has_criterion = self.criterion is not None
         return has_criterion and self.extra_steps > 0 and self.schedule != "constant"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Checkpoints:
-    """When a training is saved."""
-
-    interval: float = setting(60.0, "Seconds between checkpoints. There is always one at the end.")
-    keep_final: bool = setting(True, "The last checkpoint stays after the records are written.")
-    keep_curve: bool = setting(
-        False,
-        "With keep_final, the parameters at every point of the curve stay too. pe-lab inspect "
-        "shows the course of training from them.",
-        in_all_records=False,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Execution:
-    """How a run is executed. This changes the speed and no result, and is no part of a run's id."""
-
-    members: Literal["auto", "map", "vmap"] = setting(
-        "auto",
-        "map: members run one after the other in one program; vmap: as one batch; auto: vmap on an "
-        "accelerator.",
-    )
-    kernels: Literal["auto", "reference"] = setting(
-        "auto",
-        "auto: faster forms for the backend; reference: plain JAX with the equations as written.",
-    )
-    remat: bool = setting(False, "Recompute a layer's inner values in the backward pass.")
-    chunk_steps: int = setting(100, "Steps of one call.", at_least=1)
-    max_members: int = setting(8, "Members that share a program.", at_least=1)
-    batch_devices: int = setting(
-        1,
-        "Devices that share the batch of a member. The members are sharded over the other devices "
-        "of a process.",
-        at_least=1,
-        in_all_records=False,
-    )
-    compilation_cache: bool = setting(
-        True,
-        "Compiled programs are kept for later run groups of the same shapes, in the folder "
-        "JAX_COMPILATION_CACHE_DIR or in pe_lab/jax of the user's cache directory.",
-        in_all_records=False,
-    )
-    time_limit: float | None = setting(
-        None,
-        "Seconds that the process of a run group may take; then it is ended, and its runs are "
-        "recorded as failed. Each new start after a preemption has the same time. None: no limit.",
-        above=0,
-        in_all_records=False,
-    )

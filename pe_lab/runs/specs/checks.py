@@ -21,6 +21,7 @@ _WITHOUT_ATTENTION = {
     "sliding_window": None,
     "convolution_sites": (),
     "token_shift": "none",
+    "key_offset": 0,
     "output_gate": "none",
     "head_output_norm": False,
     "learned_sinks": False,
@@ -80,18 +81,39 @@ def _check_mixer(run: Run) -> None:
 
 
 def _check_neighbors(run: Run) -> None:
-    """Short convolutions and the shift read earlier tokens, so only a decoder has them."""
-    sites = run.model.convolution_sites
+    """Convolutions, shift, key offset and smear read earlier tokens: only a decoder has them."""
+    model = run.model
+    sites = model.convolution_sites
     if len(set(sites)) < len(sites):
         raise UserError(f"config.model.convolution_sites must name each site once, got {sites}.")
-    if run.model.feedforward_width == 0 and not set(sites).isdisjoint("CD"):
+    if "B" in sites and not set(sites).isdisjoint("QKV"):
         raise UserError(
-            f"config.model.convolution_sites C and D are in the feed-forward, so "
+            f"config.model.convolution_sites must name B or some of Q, K and V, because B is all "
+            f"three of them, got {sites}."
+        )
+    if model.feedforward_width == 0 and not set(sites).isdisjoint("CDF"):
+        raise UserError(
+            f"config.model.convolution_sites C, D and F are in the feed-forward, so "
             f"config.model.feedforward_width must be more than 0, got sites {sites}."
         )
-    for name, off in {"convolution_sites": (), "token_shift": "none"}.items():
-        setting = getattr(run.model, name)
-        if setting != off and run.layout.name != "decoder":
+    for name in ("convolution_layers", "key_offset_layers"):
+        _check_indices(getattr(model, name), f"config.model.{name}", model.num_layers)
+    head_width = model.width // model.num_heads
+    num_offset = model.key_offset * head_width
+    if num_offset != round(num_offset):
+        raise UserError(
+            f"config.model.key_offset must be a whole number of a head's {head_width} channels, "
+            f"got {model.key_offset}."
+        )
+    if model.embedding_smear > model.width:
+        raise UserError(
+            f"config.model.embedding_smear must be at most the width {model.width}, "
+            f"got {model.embedding_smear}."
+        )
+    off = {"convolution_sites": (), "token_shift": "none", "key_offset": 0, "embedding_smear": 0}
+    for name, value in off.items():
+        setting = getattr(model, name)
+        if setting != value and run.layout.name != "decoder":
             raise UserError(
                 f"config.model.{name} reads earlier tokens, so config.layout.name must be "
                 f"'decoder', got {run.layout.name!r}."
@@ -180,8 +202,11 @@ def check_encodings(run: Run) -> None:
             f"must be ()."
         )
     for encoding in run.model.encodings:
-        _check_indices(encoding, "layers", run.model.num_layers)
-        _check_indices(encoding, "heads", run.model.num_heads)
+        name = encoding.name
+        _check_indices(encoding.layers, f"{name}'s layers", run.model.num_layers)
+        # No heads at all is a useful control: it equals nope. No layers is a mistake.
+        heads = encoding.heads or None
+        _check_indices(heads, f"{name}'s heads", run.model.num_heads)
         _check_stacks(encoding, run.layout.name)
         if run.model.learned_sinks:
             _check_softmax(encoding)
@@ -197,19 +222,14 @@ def _check_softmax(encoding: Encoding) -> None:
         )
 
 
-def _check_indices(encoding: Encoding, name: str, count: int) -> None:
-    """Check an encoding's layers or heads, of which the model has `count`."""
-    indices = getattr(encoding, name)
+def _check_indices(indices: tuple[int, ...] | None, name: str, count: int) -> None:
+    """Check some layers or heads, of which the model has `count`; None: all of them."""
     if indices is None:
         return
     exist = set(indices) <= set(range(count))
     each_once = len(set(indices)) == len(indices)
-    # No heads at all is a useful control: it equals nope. No layers is a mistake.
-    is_empty = name == "layers" and not indices
-    if is_empty or not (exist and each_once):
-        raise UserError(
-            f"{encoding.name}'s {name} must be some of 0..{count - 1}, each once, got {indices}."
-        )
+    if not indices or not (exist and each_once):
+        raise UserError(f"{name} must be some of 0..{count - 1}, each once, got {indices}.")
 
 
 def _check_stacks(encoding: Encoding, layout: str) -> None:

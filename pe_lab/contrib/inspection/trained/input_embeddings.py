@@ -32,12 +32,14 @@ NO_EMBEDDINGS = (
 MAPPED = "Tokens and embeddings apart: a learned map injects the input into each loop."
 MIXED = (
     "Token and position at the input: queries or keys read the tokens before them (short "
-    "convolutions, shift of keys), so the logits cannot be split."
+    "convolutions, shift or offset of keys, smear), so the logits cannot be split."
 )
 NOT_ADDED = (
     "Token and position at the input: this model's position embedding is not added to the tokens "
     "but combined in another way, so the logits cannot be split."
 )
+# Inputs of convolutions, shift and offset that the first layer's queries and keys depend on.
+_MIXED_INPUTS = {"A", "B_query", "B_key", "shift_key", "offset"}
 Parts = tuple[Array, Array]  # of the token, and of the position embedding
 
 
@@ -86,8 +88,10 @@ def why_not(setup: Setup) -> str | None:
         return NOT_ADDED
     if setup.run.model.loop_injection == "linear":
         return MAPPED
-    mixes_keys = setup.run.model.token_shift in ("keys", "both")
-    if mixes_keys or not {"A", "B"}.isdisjoint(setup.run.model.convolution_sites):
+    stack = setup.abstract_model.answering
+    first = stack.blocks[0].convolutions
+    read = set() if first is None else set(dict(first.kept))
+    if stack.smear is not None or not read.isdisjoint(_MIXED_INPUTS):
         return MIXED
     return None
 

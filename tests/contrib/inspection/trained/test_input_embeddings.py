@@ -137,6 +137,24 @@ def test_what_is_not_added_cannot_be_taken_apart(encodings, why):
     assert input_embeddings.why_not(build_setup(tiny.run(*encodings))) == why
 
 
+@pytest.mark.parametrize(
+    ("changes", "is_mixed"),
+    [
+        (dict(model__convolution_sites=("K",)), True),
+        (dict(model__convolution_sites=("K",), model__convolution_layers=(1,)), False),
+        (dict(model__convolution_sites=("V", "O")), False),
+        (dict(model__key_offset=0.5), True),
+        (dict(model__embedding_smear=4), True),
+        (dict(model__token_shift="values"), False),
+    ],
+)
+def test_queries_and_keys_of_the_first_layer_that_read_other_tokens_are_not_split(
+    changes, is_mixed
+):
+    why = input_embeddings.why_not(build_setup(tiny.run("sinusoidal", **changes)))
+    assert why == (input_embeddings.MIXED if is_mixed else None)
+
+
 def test_a_head_whose_logits_do_not_differ_is_not_among_those_of_the_mean():
     q, k = (tuple(RNG.standard_normal((2, 4, 2, 3)) for _ in range(2)) for _ in range(2))
     for part in q:
