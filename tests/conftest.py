@@ -1,7 +1,6 @@
 """Strict settings for every test, before anything imports JAX."""
 
 import gc
-import importlib.metadata
 import itertools
 import os
 from pathlib import Path
@@ -10,26 +9,13 @@ _CACHE = Path(__file__).parent.parent / ".cache" / "jax"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = (
-    "1"  # tests compile much and run little: a third less time
-)
-# A quarter less again. Split modules would round differently in company.
-_FLAGS = "--xla_cpu_parallel_codegen_split_count=1"
-if importlib.metadata.version("jaxlib").startswith("0.10."):
-    # Later versions have no such flag, and XLA ends the process at a flag that it does not know.
-    _FLAGS += " --xla_cpu_use_fusion_emitters=false"
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_FLAGS}"
-os.environ["JAX_PLATFORMS"] = os.environ.get("TEST_PLATFORMS", "cpu")  # see make test-gpu
-os.environ["JAX_NUMPY_RANK_PROMOTION"] = "raise"
-os.environ["JAX_NUMPY_DTYPE_PROMOTION"] = "standard"  # strict would break optax
 
-from jaxtyping import install_import_hook  # noqa: E402
-
-install_import_hook(["pe_lab", "docs.build"], "beartype.beartype")
+from pe_lab.contrib.laws import strict  # noqa: E402, F401  # isort: skip
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
 
+from pe_lab.runs.plugins import plugins  # noqa: E402
 from tests import members  # noqa: E402
 
 _MAPS = Path("/proc/self/maps")
@@ -54,11 +40,6 @@ def pytest_runtest_teardown():
         gc.collect()
 
 
-def _is_of_user(item):
-    """Whether an item is a law of the user's class that `pe-lab laws` names."""
-    return _has_value(item, {spec["name"] for spec in members.of_user().values()})
-
-
 def _has_value(item, names):
     """Whether the parametrization of an item has one of the names as a value."""
     values = getattr(item, "callspec", None)
@@ -72,13 +53,11 @@ def pytest_collection_modifyitems(items):
 
     A file runs in one process, because its tests share programs and fixtures.
     """
-    of_parts = {name for name in members.names("tasks") if members.is_of_part("tasks", name)}
+    of_parts = {name for name in plugins.names("tasks") if members.is_of_part("tasks", name)}
     for item in items:
         is_law = TASKS in item.path.parents and _has_value(item, of_parts)
         if is_law or CONTRIB in item.path.parents:
             item.add_marker(pytest.mark.contrib)
-    if members.of_user():
-        items[:] = [item for item in items if _is_of_user(item)]
     longest = ("test_laws.py", "test_laws_of_arguments.py")
     first = ("experiments", "training", "sweeps", "", "model")  # "": no folder below tests
 

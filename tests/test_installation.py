@@ -40,14 +40,14 @@ class Mine(ALiBi):
 
 
 def constraints():
-    """The versions of requirements.lock, without hashes."""
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    """The versions of the lock, without hashes."""
+    text = (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
     return "\n".join(re.findall(r"^[\w.-]+==[^\\\n]+", text, re.MULTILINE))
 
 
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory):
-    """The folder of the scripts of an environment that has the wheel and what it needs."""
+    """The scripts of an environment that has the wheel, what it needs, and the extra `laws`."""
     folder = tmp_path_factory.mktemp("installation")
     python = folder / "venv" / "bin" / "python"
     (folder / "constraints.txt").write_text(constraints(), encoding="utf-8")
@@ -58,7 +58,9 @@ def scripts(tmp_path_factory):
     wheel = folder / built.stdout.split()[-1]
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([python, *install, "-c", folder / "constraints.txt", wheel], check=True)
+    subprocess.run(
+        [python, *install, "-c", folder / "constraints.txt", f"{wheel}[laws]"], check=True
+    )
     return python.parent
 
 
@@ -123,3 +125,16 @@ def test_an_encoding_of_a_user_gets_its_row_in_the_suite(call):
 def test_the_published_rows_of_the_suite_come_with_the_installation(call, form):
     printed, _ = call("pe-lab", "suite", *form)
     assert "| kerple " in printed
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "laws"),
+    [("encodings", "my_bias", ["--quick"]), ("positions", "my_scheme", [])],
+)
+def test_a_new_member_in_an_empty_folder_obeys_its_laws_and_its_test(call, family, name, laws):
+    printed, folder = call("pe-lab", "new", family, name)
+    assert f"wrote {name}.py\nwrote test_{name}.py\n" in printed
+    (plugin,) = re.findall(rf"^run its laws: .*pe-lab laws {family} (\S+)$", printed, re.MULTILINE)
+    assert re.search(r"\d laws passed", call("pe-lab", "laws", family, plugin, *laws)[0])
+    assert "passed" in call("python", "-m", "pytest", f"test_{name}.py")[0]
+    assert not (folder / "pe_lab").exists()

@@ -81,7 +81,7 @@ def test_its_laws_and_all_that_reads_every_member_pass(tree):
     failures = outcomes(tree, *CHECKS, "-k", names, "-m", QUICK)
     assert {test: failure for test, failure in failures.items() if failure} == {}
     assert "test_law_holds[my_encoding-order_is_seen]" in failures
-    assert "test_traits_say_what_positions_are[my_scheme]" in failures
+    assert "test_law_holds[my_scheme-traits_say_what_positions_are]" in failures
     assert "test_the_target_is_the_oracles[my_task]" in failures
     assert "test_sums_over_parts_add_up_to_those_of_the_whole[my_metric]" in failures
     assert "test_every_global_name_is_defined" in failures
@@ -167,6 +167,38 @@ def test_wrong_arguments_are_refused_in_one_sentence(arguments, sentence):
     with pytest.raises(UserError) as raised:
         cli.run(["new", *arguments])
     assert str(raised.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("family", MEMBERS)
+def test_outside_of_a_checkout_both_files_are_in_the_current_folder(
+    family, monkeypatch, tmp_path, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    name = MEMBERS[family]
+    assert cli.run(["new", family, name]) == 0
+    printed = capsys.readouterr().out
+    assert sorted(file.name for file in tmp_path.iterdir()) == [f"{name}.py", f"test_{name}.py"]
+    cls = "".join(word.title() for word in name.split("_"))
+    assert f"from {name} import {cls}\n" in (tmp_path / f"test_{name}.py").read_text()
+    assert "tests." not in (tmp_path / f"test_{name}.py").read_text()
+    assert f"{name}:{cls}" in printed
+    has_laws = family in ("encodings", "positions")
+    assert (f"laws {family} {name}:{cls}\n" in printed) == has_laws
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("mine", "mine.py exists; take another name."),
+        ("numpy", "An installed module is named numpy; take another name."),
+        ("copy", "An installed module is named copy; take another name."),
+    ],
+)
+def test_outside_of_a_checkout_no_module_is_hidden(name, sentence, tmp_path):
+    (tmp_path / "mine.py").write_text("")
+    with pytest.raises(UserError) as raised:
+        new.write(tmp_path, "tasks", name, "bias")
+    assert str(raised.value) == sentence
 
 
 @pytest.mark.parametrize("word", ["encoding", "encodings"])

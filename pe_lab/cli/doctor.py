@@ -21,6 +21,7 @@ _PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy", "pan
 # Extra -> the modules that it adds, and what needs it.
 _EXTRAS = {
     "text": (("array_record", "tensorflow_datasets"), "text"),
+    "laws": (("beartype", "pytest"), "pe-lab laws"),
     "report": (("vl_convert",), "pe-lab report"),
     "slurm": (("submitit",), "the slurm launcher"),
     "ray": (("ray",), "the ray launcher"),

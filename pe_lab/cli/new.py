@@ -6,10 +6,12 @@
     pe-lab new tasks my_task
     pe-lab new metrics my_metric
 
-Run it in the top folder of a checkout of pe_lab. Both files are complete: the laws pass, and
-nothing else has to be changed. Replace the equation.
+In the top folder of a checkout of pe_lab, the files go where its members and tests are. Elsewhere
+they go into the current folder, and a config names the class: dict(name="my_bias:MyBias"). Both
+files are complete: the laws pass, and nothing else has to be changed. Replace the equation.
 """
 
+import importlib.util
 import keyword
 import string
 from dataclasses import dataclass
@@ -39,14 +41,30 @@ class Options:
 
 
 def run(options: Options) -> int:
-    for file in write(Path(), options.family, options.name, options.kind):
-        print(f"wrote {file}")
-    laws = commands.python(
-        "-m", "pytest", f"tests/{options.family}", "-k", options.name, "-m", "not full"
-    )
-    print(f"run its laws: {laws}")
-    print(f"rebuild the pages: {commands.python('-m', 'docs.build')}")
+    family, name = options.family, options.name
+    member, test = write(Path(), family, name, options.kind)
+    print(f"wrote {member}\nwrote {test}")
+    if is_checkout(Path(), family):
+        laws = commands.python("-m", "pytest", f"tests/{family}", "-k", name, "-m", "not full")
+        print(f"run its laws: {laws}")
+        print(f"rebuild the pages: {commands.python('-m', 'docs.build')}")
+        return 0
+    plugin = f"{name}:{_class_name(name)}"
+    if family in ("encodings", "positions"):
+        print(f"run its laws: {commands.pe_lab('laws', family, plugin)}")
+    print(f"run its test: {commands.python('-m', 'pytest', str(test))}")
+    if family == "metrics":
+        print(f'measure it by an entry point of pe_lab.metrics: {name} = "{plugin}"')
+    else:
+        print(f'a config names it: dict(name="{plugin}")')
+    if family == "encodings":
+        print(f"compare it: {commands.pe_lab('suite', plugin, '--quick')}")
     return 0
+
+
+def is_checkout(folder: Path, family: str) -> bool:
+    """Whether a folder is the top folder of a checkout, which has the members of the family."""
+    return (folder / "pe_lab" / family).is_dir()
 
 
 def write(root: Path, family: str, name: str, kind: str) -> list[Path]:
@@ -59,20 +77,24 @@ def write(root: Path, family: str, name: str, kind: str) -> list[Path]:
         raise UserError(
             f"{name!r} cannot name a Python module; take a name such as my_{TEMPLATE_OF[family]}."
         )
-    member = Path("pe_lab", family, f"{name}.py")
-    test = Path("tests", family, f"test_{name}.py")
-    if not (root / member).parent.is_dir():
-        raise UserError(
-            f"There is no folder {member.parent} here: run pe-lab new in the top folder of a "
-            "checkout of pe_lab."
-        )
+    in_checkout = is_checkout(root, family)
+    member = Path("pe_lab", family, f"{name}.py") if in_checkout else Path(f"{name}.py")
+    test = Path("tests", family, f"test_{name}.py") if in_checkout else Path(f"test_{name}.py")
     for file in (member, test):
         if (root / file).exists():
             raise UserError(f"{file} exists; take another name.")
+    # Its module would hide the new one, or the new one would hide it.
+    if not in_checkout and importlib.util.find_spec(name) is not None:
+        raise UserError(f"An installed module is named {name}; take another name.")
     template = TEMPLATE_OF[family]
     if family == "encodings":
         template += f"_{kind}"
-    values = {"name": name, "Class": _class_name(name), "label": name.replace("_", " ")}
+    values = {
+        "name": name,
+        "module": f"pe_lab.{family}.{name}" if in_checkout else name,
+        "Class": _class_name(name),
+        "label": name.replace("_", " "),
+    }
     for file, source in ((member, template), (test, f"test_{template}")):
         text = (TEMPLATES / f"{source}.txt").read_text(encoding="utf-8")
         files.write_text(root / file, string.Template(text).substitute(values))

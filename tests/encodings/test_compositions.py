@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.rope import RoPE
@@ -16,7 +17,6 @@ from pe_lab.runs.errors import UserError
 from tests import models
 from tests.encodings import codes, laws
 from tests.encodings.codes import attend
-from tests.encodings.subjects import Subject
 from tests.marks import full_except
 
 CHAIN = (

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.dape import DAPE
@@ -15,7 +16,6 @@ from pe_lab.encodings.t5_bias import T5Bias
 from tests import reference
 from tests.encodings import codes, laws
 from tests.encodings.codes import attend
-from tests.encodings.subjects import Subject
 from tests.marks import full
 
 ARGUMENTS = {"inner": {"name": "alibi"}}

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.encodings.base import Tokens
 from pe_lab.kernels import REFERENCE, choose
 from pe_lab.model import attention
 from pe_lab.model.terms import LayerEncoding, attention_terms
 from tests.encodings import laws
-from tests.encodings.subjects import Subject
 from tests.encodings.test_properties import HEADS, LENGTH, NAMES, SLOTS, built, inputs
 from tests.marks import full
 from tests.models import assert_close

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from pe_lab import kernels
+from pe_lab.contrib.laws.subjects import Subject, default_source, default_tokens
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.runs.plugins import plugins
 from tests import members, models
 from tests.encodings import laws
-from tests.encodings.subjects import Subject, default_source, default_tokens
 from tests.marks import full
 
 KERNELS = (kernels.REFERENCE, kernels.choose("auto", "cpu"))

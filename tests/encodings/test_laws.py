@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.runs.plugins import plugins
 from tests import choices
 from tests.encodings import codes, laws
-from tests.encodings.subjects import Subject
 from tests.marks import full_except
 
 # Members that run all laws in the quick suite: an input encoding, a rotation, a form of attention

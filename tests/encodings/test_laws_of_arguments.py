@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
 from tests.encodings import laws
-from tests.encodings.subjects import Subject
 from tests.models import ARCHITECTURES
 
 

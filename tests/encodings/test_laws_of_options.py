@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.runs.plugins import plugins
 from tests.encodings import laws
-from tests.encodings.subjects import Subject
 from tests.options import OPTIONS
 
 LAWS = (

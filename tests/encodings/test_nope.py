@@ -1,10 +1,10 @@
 import jax.numpy as jnp
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.encodings.nope import NoPE
 from tests import models
 from tests.encodings import codes, laws
-from tests.encodings.subjects import Subject
 
 # In one layer the order of earlier keys has no effect.
 NEEDS_TWO_LAYERS = True

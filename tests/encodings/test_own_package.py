@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.encodings import laws
+from pe_lab.contrib.laws import encoding_laws as laws
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reuse.md").read_text(encoding="utf-8")
@@ -57,7 +57,7 @@ def test_a_law_that_does_not_hold_is_an_error(write_program):
 
 @pytest.mark.full
 def test_the_line_of_the_page_runs_every_law(write_program):
-    command = r"^    CHECKOUT/\.venv/bin/pe-lab laws encodings '(.*)'$"
+    command = r"^    pe-lab laws encodings '(.*)'$"
     (member,) = re.findall(command, SECTION, re.MULTILINE)
     assert NAME in member
     env = os.environ | {"PYTHONPATH": str(ROOT)}

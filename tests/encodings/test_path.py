@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.encodings import path
 from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.fox import FoX
@@ -14,7 +15,6 @@ from pe_lab.encodings.path import PaTH
 from tests import reference
 from tests.encodings import codes, laws
 from tests.encodings.codes import attend
-from tests.encodings.subjects import Subject
 
 SENSITIVE = {"rank": (32, 2), "convolution": (0, 3)}
 REFUSALS = [

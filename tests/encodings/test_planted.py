@@ -1,14 +1,14 @@
 """The suite sees what it is for: each planted error fails its law.
 
-test_check_laws.py has those with a reason in the report.
+tests/contrib/laws/test_encoding_report.py has those with a reason in the report.
 """
 
 import numpy as np
 import pytest
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.encodings.rope import RoPE
 from tests.encodings import broken, laws
-from tests.encodings.subjects import Subject
 
 CAUSES = "differ by|outside the range got an embedding|not finite at negative positions"
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from flax import nnx
 
+from pe_lab.contrib.laws.subjects import BOUND
 from pe_lab.encodings.base import Tokens
 from pe_lab.model.terms import View, visible
 from pe_lab.runs.plugins import plugins
 from tests.encodings import laws
 from tests.encodings.codes import attend
-from tests.encodings.subjects import BOUND
 from tests.marks import full_except
 
 LENGTH, WIDTH, HEADS, HEAD_DIM = 7, 16, 2, 8

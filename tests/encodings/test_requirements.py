@@ -8,6 +8,7 @@ import jax
 import pytest
 from flax import nnx
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding, OffsetBias
 from pe_lab.encodings.cope import CoPE
@@ -15,7 +16,6 @@ from pe_lab.encodings.requirements import Requirements
 from pe_lab.runs.plugins import plugins
 from tests import models
 from tests.encodings import laws
-from tests.encodings.subjects import Subject
 from tests.marks import full_except
 
 NAMES = plugins.names("encodings")

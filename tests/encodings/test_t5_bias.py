@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from flax import nnx
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.encodings.t5_bias import T5Bias
 from tests import models, reference
 from tests.encodings import codes, laws
-from tests.encodings.subjects import Subject
 
 SENSITIVE = {"num_buckets": (32, 16), "max_distance": (128, 40)}
 REFUSALS = [

@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 
+from pe_lab.contrib.laws.predictions import predictions
 from pe_lab.metrics import base
 from pe_lab.metrics.base import LengthMetric, MeasuredMetric, RunMetric
 from pe_lab.metrics.chance_corrected_token_accuracy import chance_corrected
 from pe_lab.results import metrics
-from tests.metrics.predictions import predictions
 
 BY_NAME = base.by_name()
 CORRECTED = "chance_corrected_token_accuracy"

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from flax import nnx
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.encodings.ops import causal_convolution
 from pe_lab.model.convolution import Before, Convolutions, Neighbors, Smear
 from pe_lab.model.streams import view_of
 from pe_lab.runs.errors import UserError
 from tests import models, tiny
 from tests.encodings import laws
-from tests.encodings.subjects import Subject
 from tests.marks import full_except
 
 SITES = ("A", "B", "C", "D", "O", "F")

@@ -4,10 +4,10 @@ import functools
 
 import pytest
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.runs.errors import UserError
 from tests import tiny
 from tests.encodings import laws
-from tests.encodings.subjects import Subject
 from tests.marks import full_except
 
 ALL = (("output_gate", "element"), ("head_output_norm", True), ("learned_sinks", True))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from flax import nnx
 
+from pe_lab.contrib.laws.subjects import Subject
 from tests import models
 from tests.encodings import laws
-from tests.encodings.subjects import Subject
 from tests.marks import full, full_except
 from tests.model.small_inputs import everywhere, keys, logits, reads, source
 from tests.models import ARCHITECTURES, build, params

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.model.flops import forward_flops
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
@@ -14,7 +15,6 @@ from pe_lab.runs.run import RunGroup
 from pe_lab.training.loop import Preempted, train_run_group
 from tests import models, tiny
 from tests.encodings import laws
-from tests.encodings.subjects import Subject
 
 LAWS = (
     "shape_is_kept_and_finite",

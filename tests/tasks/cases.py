@@ -15,7 +15,7 @@ from pe_lab.runs.plugins import plugins
 from tests import members
 from tests.tasks.drawing import BATCH, oracle_of, sample
 
-NAMES = members.names("tasks")
+NAMES = plugins.names("tasks")
 ROOT = Path(__file__).parents[2]
 SPAN = 8  # lengths that the laws use, from a task's shortest
 

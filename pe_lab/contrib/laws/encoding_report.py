@@ -1,35 +1,24 @@
 """The laws on one encoding, for example your own, with a reason for each law that does not hold.
 
-`pe-lab laws encodings` starts this module in a process with the settings of tests:
-
-    python -m tests.encodings.check_laws '{"spec": {"name": "my_package.mine:Mine"}, ...}'
-
 One error can break several laws: an encoding that reads later tokens also reads padding and other
 segments. So the laws of five common causes are checked in the order of CAUSES, and the first one
 that does not hold names the cause.
 """
 
-# First, because it sets what JAX reads when it is imported.
-import tests.conftest  # noqa: F401  # isort: skip
-
 import dataclasses
-import json
-import sys
-import textwrap
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from pe_lab.runs.errors import UserError, one_line
-from tests import models
-from tests.encodings import laws
-from tests.encodings.subjects import LENGTH, Subject
-from tests.models import ARCHITECTURES, DifferenceError
+from pe_lab.contrib.laws import encoding_laws as laws
+from pe_lab.contrib.laws import models, report_lines
+from pe_lab.contrib.laws.models import ARCHITECTURES, DifferenceError
+from pe_lab.contrib.laws.subjects import LENGTH, Subject
+from pe_lab.runs.errors import one_line
 
 ONE_LAYER = (("num_layers", 1),)
-_COLUMNS = 90  # of the lines below the name of a law
 QUICK = (
     "shape_is_kept_and_finite",
     "positions_are_read_not_indices",
@@ -162,29 +151,16 @@ def check(
                 num_held += 1
                 continue
             num_broken += 1
-            yield from (f"       {line}" for line in _reasons(checks, law, all_checks[0], verbose))
+            yield from _reasons(checks, law, all_checks[0], verbose)
             if not keep_going:
-                yield _stopped(only)
+                yield report_lines.stopped(only)
                 return
-    yield _total(num_held, num_broken)
+    yield report_lines.total(num_held, num_broken)
 
 
 def _chosen(architecture: str, only: str | None, quick: bool) -> list[str]:
     names = [only] if only else QUICK if quick else laws.LAWS
     return [law for law in laws.laws_of(architecture) if law in names]
-
-
-def _stopped(only: str | None) -> str:
-    if only:
-        return "1 law failed"
-    return "1 law failed; the laws after it were not checked (--keep-going checks all)"
-
-
-def _total(num_held: int, num_broken: int) -> str:
-    words = [f"{num_held} law{'' if num_held == 1 else 's'} passed"]
-    if num_broken:
-        words.insert(0, f"{num_broken} law{'' if num_broken == 1 else 's'} failed")
-    return ", ".join(words)
 
 
 def _reasons(checks: Checks, law: str, first: Checks, verbose: bool) -> list[str]:
@@ -196,14 +172,14 @@ def _reasons(checks: Checks, law: str, first: Checks, verbose: bool) -> list[str
     error = checks.errors[law]
     assert error is not None
     cause = first.cause() or checks.cause() if law in _of_causes() else None
-    lines = [demand(law), *_where(checks.subject, law, error)]
+    lines = [report_lines.demand(laws.LAWS[law]), *_where(checks.subject, law, error)]
     if cause is not None and law in cause.consequences:
         lines.append(f"It can be a consequence: {cause.law} does not hold either.")
     if cause is not None and law in (cause.law, *cause.consequences):
         lines.append(f"Likely cause: the encoding {cause.sentence}")
     if law == _GRADIENTS and "is not finite" in str(error):
         lines.append(_NOT_FINITE)
-    lines = [part for line in lines for part in textwrap.wrap(line, _COLUMNS)]
+    lines = report_lines.indented(lines)
     if verbose:
         if isinstance(error, DifferenceError):
             lines += [*f"{error.a}\n{error.b}".splitlines()]
@@ -214,12 +190,6 @@ def _reasons(checks: Checks, law: str, first: Checks, verbose: bool) -> list[str
 def _of_causes() -> set[str]:
     """The laws that a common cause can break."""
     return {law for cause in CAUSES for law in (cause.law, *cause.consequences)}
-
-
-def demand(law: str) -> str:
-    """The first sentence of a law's docstring, which says what the law demands."""
-    paragraph = (laws.LAWS[law].__doc__ or "").strip().partition("\n\n")[0]
-    return " ".join(paragraph.split())
 
 
 def _where(subject: Subject, law: str, error: Exception) -> list[str]:
@@ -247,7 +217,9 @@ def _first_token(subject: Subject, law: str, error: DifferenceError) -> tuple[in
     differs = (np.abs(error.a - error.b) > error.limit).any(axis=-1)
     if differs.ndim == 1:  # the tokens of a mask, one after the other
         mask = _compared_tokens(subject, law)
-        differs = np.place(placed := np.zeros(mask.shape, bool), mask, differs) or placed
+        placed = np.zeros(mask.shape, bool)
+        placed[mask] = differs
+        differs = placed
     token, example = min((token, example) for example, token in np.argwhere(differs))
     if law == _PACKED and differs.shape[1] < 4:
         token += LENGTH - differs.shape[1]  # of the second segment
@@ -261,22 +233,3 @@ def _compared_tokens(subject: Subject, law: str) -> np.ndarray:
     if law == "decoding_equals_the_full_forward":
         return subject.decoded["answer"]
     return np.asarray(models.prefix([LENGTH, 5], LENGTH))
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Print the lines, and return 0, 1 if a law does not hold, or 2 for a user's mistake."""
-    options = json.loads(arguments[0])
-    status = 0
-    np.set_printoptions(precision=4, suppress=True, threshold=10_000)
-    try:
-        for line in check(options.pop("spec"), **options):
-            status = max(status, int(line.startswith("FAILS")))
-            print(line, flush=True)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return status
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

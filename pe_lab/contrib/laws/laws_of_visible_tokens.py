@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tests import models
-from tests.encodings.subjects import (
+from pe_lab.contrib.laws import models
+from pe_lab.contrib.laws.models import assert_close
+from pe_lab.contrib.laws.subjects import (
     BATCH,
     LENGTH,
     SOURCE_LENGTH,
@@ -16,7 +17,6 @@ from tests.encodings.subjects import (
     default_tokens,
     in_,
 )
-from tests.models import assert_close
 
 
 @in_("decoder", "encoder_decoder")

@@ -14,14 +14,14 @@ import numpy as np
 from flax import nnx
 
 from pe_lab import kernels
+from pe_lab.contrib.laws import models
+from pe_lab.contrib.laws.models import stream
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.model.decode import extend, start
 from pe_lab.model.streams import Stream
 from pe_lab.model.transformer import Transformer
 from pe_lab.runs.plugins import plugins
 from pe_lab.runs.settings.settings import STACKS, Model
-from tests import models
-from tests.models import stream
 
 BATCH, LENGTH, SOURCE_LENGTH = 2, 7, 6
 BOUND = 64  # positions that the laws use, of those that a member has

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab import kernels
-from pe_lab.model.sites import is_encoding
-from tests import models
-from tests.encodings.subjects import (
+from pe_lab.contrib.laws import models
+from pe_lab.contrib.laws.models import assert_close
+from pe_lab.contrib.laws.subjects import (
     BATCH,
     LENGTH,
     SOURCE_LENGTH,
@@ -19,7 +19,7 @@ from tests.encodings.subjects import (
     default_source,
     default_tokens,
 )
-from tests.models import assert_close
+from pe_lab.model.sites import is_encoding
 
 
 # The laws. Each takes a Subject.

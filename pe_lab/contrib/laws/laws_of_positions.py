@@ -5,9 +5,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from pe_lab.encodings.base import Tokens
-from tests.encodings import codes
-from tests.encodings.subjects import (
+from pe_lab.contrib.laws import standalone
+from pe_lab.contrib.laws.models import assert_close, assert_differs
+from pe_lab.contrib.laws.subjects import (
     BATCH,
     LENGTH,
     SOURCE_LENGTH,
@@ -17,7 +17,7 @@ from tests.encodings.subjects import (
     default_tokens,
     in_,
 )
-from tests.models import assert_close, assert_differs
+from pe_lab.encodings.base import Tokens
 
 
 def positions_are_read_not_indices(subject: Subject) -> None:
@@ -63,7 +63,7 @@ def outside_of_a_model(subject: Subject, dtype: Any) -> np.ndarray:
     positions = descending if axes == 1 else jnp.stack([descending] * axes, axis=-1)
     if encoding.requirements.site == "input":
         return np.asarray(encoding.embed(positions))
-    x = jnp.asarray(codes.numbers(1, LENGTH, model.width))
+    x = jnp.asarray(standalone.numbers(1, LENGTH, model.width))
     heads = x.reshape(1, LENGTH, model.num_heads, -1)
     slots = jnp.arange(LENGTH)[None]
     Q, K = (
@@ -71,7 +71,7 @@ def outside_of_a_model(subject: Subject, dtype: Any) -> np.ndarray:
         for features in encoding.features(x, positions)
     )
     mask = slots[:, None] <= slots[..., None]
-    return np.asarray(codes.attend(encoding, heads, heads, heads, Q, K, mask[None]))
+    return np.asarray(standalone.attend(encoding, heads, heads, heads, Q, K, mask[None]))
 
 
 @in_("encoder_decoder")

@@ -1,6 +1,7 @@
 """`pe-lab laws` on classes of a user's package."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from pe_lab import cli
-from pe_lab.cli import laws
+from pe_lab.contrib.laws import encoding_laws, scheme_laws, scheme_report
+from pe_lab.contrib.laws.cli import laws
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.settings import labels
 from tests.experiments import entry_points
 
 pytestmark = pytest.mark.slow
@@ -33,6 +36,35 @@ class Spaced(PositionScheme):
     def bound(self, length: int, train: bool) -> int | float:
         return min(self.step * (length - 1), self.largest)
 '''
+
+BROKEN = """
+
+@dataclass(frozen=True)
+class Descending(Spaced):
+    def __call__(self, keys, mask, **rest):
+        return (20 - self.step * indices(mask))[None] * mask[None]
+
+    def bound(self, length, train):
+        return 20
+
+
+@dataclass(frozen=True)
+class Padded(Spaced):
+    def __call__(self, keys, mask, **rest):
+        return super().__call__(keys, mask, **rest) * mask.shape[1]
+
+
+@dataclass(frozen=True)
+class Undeclared(Spaced):
+    def __call__(self, keys, mask, **rest):
+        return super().__call__(keys, mask, **rest) * mask.sum(axis=1)[None, :, None]
+
+
+@dataclass(frozen=True)
+class Raising(Spaced):
+    def __call__(self, keys, mask, **rest):
+        raise TypeError("no positions today")
+"""
 
 
 @pytest.mark.parametrize(
@@ -88,8 +120,8 @@ def test_one_law_of_an_encoding(encoding, status, lines):
         (["encoding", "ropee"], "Did you mean 'rope'?"),
         (["encoding", "rope", "--law=future_leaks"], "Did you mean 'future_does_not_leak'?"),
         (
-            ["scheme", "contiguous", "--law=test_traits_say_positions"],
-            "'test_traits_say_what_positions_are'?",
+            ["scheme", "contiguous", "--law=traits_say_positions"],
+            "'traits_say_what_positions_are'?",
         ),
         (["encoding", "rope", "--law=order_is_seen", "--quick"], "Give --law or --quick"),
         (["encoding", "rope,alibi"], "checks one encoding at a time, got 'rope,alibi'."),
@@ -99,12 +131,37 @@ def test_wrong_arguments_are_refused_in_one_sentence(arguments, sentence):
     assert sentence in entry_points.refused("laws", *arguments)
 
 
-def test_missing_packages_of_the_tests_are_named_with_their_installation(monkeypatch):
-    monkeypatch.chdir(laws.ROOT)
-    monkeypatch.setattr(laws, "_PACKAGES", ("pytest", "no_such_package"))
+def test_a_missing_package_is_named_with_its_installation(monkeypatch):
+    monkeypatch.setattr(laws, "_CHECKS_TYPES", "no_such_package")
     with pytest.raises(UserError) as raised:
         cli.run(["laws", "encoding", "rope"])
-    sentence = str(raised.value)
-    assert sentence.startswith("The laws are tests, and need no_such_package: ")
-    assert sentence.endswith("python -m pip install -r requirements-dev.lock")
-    assert (laws.ROOT / "requirements-dev.lock").exists()
+    assert str(raised.value) == "The laws need no_such_package: pip install 'pe_lab[laws]'."
+
+
+@pytest.mark.parametrize("family", ["encodings", "positions"])
+def test_the_names_of_laws_in_their_files_are_those_that_run(family):
+    defined = {"encodings": encoding_laws, "positions": scheme_laws}[family].LAWS
+    assert sorted(laws.law_names(family)) == sorted(defined)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "law", "reason"),
+    [
+        ("Spaced(largest=3)", "positions_ascend", "the largest position of 7 tokens is 12"),
+        ("Descending", "positions_ascend", "do not ascend, and the scheme declares ascending"),
+        ("Padded", "the_padded_length_changes", "Mismatched elements"),
+        ("Undeclared", "traits_say", "reads_length = False"),
+        ("Raising", "positions_ascend", "It raises TypeError: no positions today"),
+    ],
+)
+def test_a_failure_of_a_scheme_names_its_law_and_the_reason(
+    scheme, law, reason, monkeypatch, tmp_path
+):
+    (tmp_path / "broken_schemes.py").write_text(SCHEME + BROKEN, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    (spec,) = labels.parse_several(f"broken_schemes:{scheme}")
+    lines = list(scheme_report.check(spec, keep_going=True))
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"FAILS  {law}"))
+    assert reason in " ".join(" ".join(lines[start:]).split())
+    assert max(map(len, lines)) <= 80
+    assert re.fullmatch(r"\d laws? failed, \d laws? passed", lines[-1])

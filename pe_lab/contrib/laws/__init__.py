@@ -1,0 +1,1 @@
+"""The laws of encodings and position schemes, as functions that raise AssertionError."""
