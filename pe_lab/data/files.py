@@ -4,8 +4,10 @@ notes.txt  notes.txt.gz  notes.txt.zst    # one document
 web.jsonl  web.jsonl.zst  web.parquet     # a document for each line or row
 """
 
-from collections.abc import Iterator
+import codecs
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -42,6 +44,11 @@ def has_one_document(file: Path) -> bool:
     return _kind(file) not in (".jsonl", ".parquet")
 
 
+def is_plain(file: Path) -> bool:
+    """Whether the bytes of the file are its text."""
+    return file.suffix not in _COMPRESSIONS and has_one_document(file)
+
+
 def utf8(file: Path) -> bytes:
     """Return the bytes of a UTF-8 file, decompressed.
 
@@ -52,13 +59,26 @@ def utf8(file: Path) -> bytes:
         content = file.read_bytes()
         if file.suffix in _COMPRESSIONS:
             content = _decompressed(file)
-        content.decode("utf-8")
     except OSError as e:
         raise UserError(f"The text {file} cannot be read ({one_line(e)}).") from e
-    except UnicodeDecodeError as e:
-        where = f"invalid byte at offset {e.start}"
-        raise UserError(f"The text {file} is not valid UTF-8 ({where}).") from e
+    check_utf8([content], file)
     return content
+
+
+def check_utf8(blocks: Iterable[Any], file: Path) -> None:
+    """Raise a UserError unless the blocks of a file, one after the other, are UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    start = end = 0  # of the bytes that are not decoded yet
+    try:
+        for block in blocks:
+            decoder.decode(bytes(block))
+            end += memoryview(block).nbytes
+            unfinished, _ = decoder.getstate()
+            start = end - len(unfinished)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as e:
+        where = f"invalid byte at offset {start + e.start}"
+        raise UserError(f"The text {file} is not valid UTF-8 ({where}).") from e
 
 
 def _kind(file: Path) -> str:

@@ -6,6 +6,9 @@ import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from pe_lab.data import files
 from pe_lab.data.builders import Row, Rows
@@ -68,9 +71,20 @@ def _documents(path: Path, field: str) -> Iterator[bytes]:
 
 def _named(folder: Path, field: str) -> Rows:
     """Return the splits that the names of a folder's files and folders state."""
+    rows: dict[str, list[Row]] = {}
+    for split, entries in named_entries(folder).items():
+        texts = (text for entry in entries for text in _documents(entry, field))
+        rows[split] = [{"text": text} for text in texts]
+        if not rows[split]:
+            raise UserError(f"The folder {folder} has no file or folder of {split} by its name.")
+    return rows
+
+
+def named_entries(folder: Path) -> dict[str, list[Path]]:
+    """Return the files and folders of each split whose names have its word, without hidden ones."""
     if not folder.is_dir():
         raise UserError(f"splits='named' reads a folder, and {folder} is none.")
-    rows: dict[str, list[Row]] = {split: [] for split in _NAMES}
+    entries: dict[str, list[Path]] = {split: [] for split in _NAMES}
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith("."):
             continue
@@ -81,11 +95,8 @@ def _named(folder: Path, field: str) -> Rows:
                 f"{entry} has the words of two splits in its name: {', '.join(matches)}."
             )
         for split in matches:
-            rows[split] += [{"text": text} for text in _documents(entry, field)]
-    for split, of_split in rows.items():
-        if not of_split:
-            raise UserError(f"The folder {folder} has no file or folder of {split} by its name.")
-    return rows
+            entries[split].append(entry)
+    return entries
 
 
 def pairs(source: str, target: str, folder: Path | None = None) -> Rows:
@@ -139,25 +150,42 @@ def _cut(file: Path, sizes: tuple[int, int, int] | None = None) -> Rows:
     The sizes are exact, since those of enwik8 and text8 are published in bytes.
     """
     text = files.utf8(file)
+    ends = bounds(text, f"The text {file}", "bytes", sizes)
+    return {split: [{"text": text[start:end]}] for split, (start, end) in ends.items()}
+
+
+def bounds(
+    symbols: Any, description: str, unit: str, sizes: tuple[int, int, int] | None = None
+) -> dict[str, tuple[int, int]]:
+    """Return the start and the end of each split of symbols that are bytes or tokens.
+
+    Args:
+      symbols: bytes, or what gives an array of each slice.
+      sizes: of the splits; None: 80, 10 and 10 percent, and bytes are cut between characters.
+    """
+    count = len(symbols)
     if sizes is None:
-        ends = [len(text) * percent // 100 for percent in (100 - 2 * _HELD_OUT, 100 - _HELD_OUT)]
-        ends = [*(_character_end(text, end) for end in ends), len(text)]
+        ends = [count * percent // 100 for percent in (100 - 2 * _HELD_OUT, 100 - _HELD_OUT)]
+        if unit == "bytes":
+            ends = [_character_end(symbols, end) for end in ends]
+        ends.append(count)
     else:
         ends = list(itertools.accumulate(sizes))
     starts = [0, *ends]
-    if ends[-1] > len(text) or not all(map(operator.lt, starts, ends)):
-        asked = "" if sizes is None else f" of {', '.join(map(str, sizes))} bytes"
+    if ends[-1] > count or not all(map(operator.lt, starts, ends)):
+        asked = "" if sizes is None else f" of {', '.join(map(str, sizes))} {unit}"
         raise UserError(
-            f"The text {file} is too short for train, validation and test{asked}: it has "
-            f"{len(text)} bytes."
+            f"{description} is too short for train, validation and test{asked}: it has "
+            f"{count} {unit}."
         )
-    parts = zip(_NAMES, starts, ends, strict=False)
-    return {split: [{"text": text[start:end]}] for split, start, end in parts}
+    return dict(zip(_NAMES, zip(starts, ends, strict=False), strict=True))
 
 
-def _character_end(text: bytes, place: int) -> int:
+def _character_end(text: Any, place: int) -> int:
     """Return the first end of a character that is not before a place."""
-    while place < len(text) and text[place] & 0xC0 == 0x80:  # a continuation byte
+    following = bytes(np.asarray(text[place : place + 3]))  # a character has at most four bytes
+    while following and following[0] & 0xC0 == 0x80:  # a continuation byte
+        following = following[1:]
         place += 1
     return place
 

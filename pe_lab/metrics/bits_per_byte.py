@@ -6,6 +6,9 @@ little context: a difference between two lengths is an effect of the context alo
 window is that of the run's config, so lengths that are measured later do not change the bytes;
 shorter ones have no value. Other windows are at other places for each length, and the score is the
 mean over all their bytes.
+
+The same holds for tokens. Their bits are divided by the mean number of bytes of a token in the test
+split, if it is known.
 """
 
 import math
@@ -14,6 +17,8 @@ from typing import Any
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.metrics.base import LengthMetric, MeasuredRun
+
+COLUMNS = ("corpus_sizes", "symbol", "has_bytes")
 
 
 class BitsPerByte(LengthMetric):
@@ -28,13 +33,22 @@ class BitsPerByte(LengthMetric):
 
 
 def bits(run: MeasuredRun, length: int, offset: int) -> float | None:
-    """Return the bits per byte of a run.
+    """Return the bits per byte of a run; None if the bytes of its symbols are not known."""
+    num_bytes = bytes_per_symbol(run.record)
+    num_bits = bits_per_symbol(run, length, offset)
+    if num_bytes is None or num_bits is None:
+        return None
+    return num_bits / num_bytes
+
+
+def bits_per_symbol(run: MeasuredRun, length: int, offset: int) -> float | None:
+    """Return the bits per byte or token of a run.
 
     None for a record without the sizes of its text, and for a window that is shorter than those of
     the run's config.
     """
     row = run.rows.get((length, offset, by_place.METRIC))
-    if row is None or "corpus_bytes" not in run.record["exposure"]:
+    if row is None or sizes(run.record) is None:
         return None
     config = run.record["config"]
     if not is_aligned(config):
@@ -42,6 +56,33 @@ def bits(run: MeasuredRun, length: int, offset: int) -> float | None:
     if length < shortest(config):
         return None
     return by_place.bits_per_byte(row, num_scored(config))
+
+
+def sizes(record: Mapping[str, Any]) -> Mapping[str, int] | None:
+    """Return the bytes or tokens of each split; None for a record without them."""
+    exposure = record["exposure"] or {}
+    return exposure.get("corpus_bytes", exposure.get("corpus_tokens"))
+
+
+def is_of_tokens(record: Mapping[str, Any]) -> bool:
+    return "corpus_tokens" in (record["exposure"] or {})
+
+
+def bytes_per_symbol(record: Mapping[str, Any]) -> float | None:
+    """Return the mean bytes of a symbol of the test; None: not known."""
+    if not is_of_tokens(record):
+        return 1.0
+    means = record["exposure"].get("bytes_per_token")
+    return None if means is None else means["test"]
+
+
+def columns(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `COLUMNS` names: the text of a run in tables."""
+    return {
+        "corpus_sizes": sizes(record),
+        "symbol": "token" if is_of_tokens(record) else "byte",
+        "has_bytes": bytes_per_symbol(record) is not None,
+    }
 
 
 def is_aligned(config: Mapping[str, Any]) -> bool:
@@ -60,7 +101,11 @@ def num_scored(config: Mapping[str, Any]) -> int:
 
 
 def by_length(run: MeasuredRun, offset: int) -> dict[int, float | None]:
-    """Return the bits per byte at each length, if all lengths have the same bytes."""
+    """Return the bits at each length, if all lengths have the same bytes.
+
+    They are per byte, or per token where the bytes are not known.
+    """
     if not is_aligned(run.record["config"]):
         return {}
-    return {length: bits(run, length, offset) for length in run.lengths(offset)}
+    measure = bits_per_symbol if bytes_per_symbol(run.record) is None else bits
+    return {length: measure(run, length, offset) for length in run.lengths(offset)}

@@ -1,7 +1,11 @@
-"""Mean negative log-likelihood of target tokens in bits."""
+"""Mean negative log-likelihood of target tokens in bits.
+
+Of a text of tokens, it is the mean over the tokens that `bits_per_byte` scores.
+"""
 
 import math
 
+from pe_lab.metrics import bits_per_byte
 from pe_lab.metrics.base import LengthMetric, MeasuredRun
 
 
@@ -17,5 +21,7 @@ class BitsPerToken(LengthMetric):
     style = "number"
 
     def of_length(self, run: MeasuredRun, length: int, offset: int) -> float | None:
+        if bits_per_byte.is_of_tokens(run.record):
+            return bits_per_byte.bits_per_symbol(run, length, offset)
         nats = run.at(length, offset, "negative_log_likelihood")
         return None if nats is None else nats / math.log(2)

@@ -7,7 +7,7 @@ length, on the same bytes, by more than `TOLERANCE`. A length that the encoding 
 from pe_lab.metrics import bits_per_byte
 from pe_lab.metrics.base import Limit, MeasuredRun, RunMetric
 
-TOLERANCE = 0.01  # bits per byte
+TOLERANCE = 0.01  # bits per byte, or per token where its bytes are not known
 
 
 class LongestWindow(RunMetric):

@@ -177,7 +177,7 @@ def _described(variants: pd.DataFrame, cases: pd.DataFrame) -> pd.DataFrame:
     finished = cases[cases["status"] == "finished"]
     of_finished = finished.groupby("variant").agg(
         has_text=("is_text", "any"),
-        is_corpus=("corpus_bytes", lambda sizes: sizes.notna().all()),
+        is_corpus=("corpus_sizes", lambda sizes: sizes.notna().all()),
         max_length=("max_length", "max"),
         max_position=("max_position", "max"),
         reveals_target_length=("reveals_target_length", "any"),

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pandas as pd
 
+from pe_lab.metrics import bits_per_byte
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.metrics.base import LengthMetric, Limit, MeasuredMetric, MeasuredRun, RunMetric, Value
 from pe_lab.results import statistics
@@ -37,7 +38,7 @@ _FACTS = [
     *("steps", "steps_to_solve", "steps_to_extrapolate", "measured_to", "train_flops"),
     *("train_seconds", "parameters", "max_position", "reveals_target_length", "length_name"),
     *("validation_loss", "commit", "error", "is_text", "is_contiguous", "solved_threshold"),
-    *("corpus_bytes", "scale_ratio", "has_changed_rows", "config", "provenance", *INPUT),
+    *("scale_ratio", "has_changed_rows", "config", "provenance", *INPUT, *bits_per_byte.COLUMNS),
 ]
 
 
@@ -205,7 +206,7 @@ class RunRows:
             "is_text": is_text,
             "is_contiguous": _is_contiguous(config),
             "solved_threshold": exposure.get("solved_threshold"),
-            "corpus_bytes": exposure.get("corpus_bytes"),
+            **bits_per_byte.columns(record),
             "scale_ratio": (record["scale_ratio"] or {}).get("initial") or [],
             "has_changed_rows": record_rows.has_changed_rows(record),
             "config": config,

@@ -264,8 +264,13 @@ class Study:
         return bool(len(finished) and finished["is_corpus"].all())
 
     @property
+    def symbol(self) -> str:
+        """The symbol of a study of text: byte or token."""
+        return "token" if (self.finished["symbol"] == "token").any() else "byte"
+
+    @property
     def headline(self) -> str:
         """The name of the study's main metric."""
-        if self.is_of_text:
+        if self.is_of_text and self.finished["has_bytes"].all():
             return "bits_per_byte"
         return metrics.BITS if self.has_text else "exact_match"

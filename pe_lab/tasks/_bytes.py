@@ -24,13 +24,17 @@ def joined(texts: Sequence[bytes], split: str) -> np.ndarray:
     Raises:
       UserError: there are too many bytes.
     """
-    size = sum(map(len, texts))
+    check_size(sum(map(len, texts)), split)
+    return np.frombuffer(b"".join(texts), np.uint8)
+
+
+def check_size(size: int, split: str, unit: str = "bytes") -> None:
+    """Raise a UserError if a split has too many symbols."""
     if size > _MOST:
         raise UserError(
-            f"The split {split!r} has {size} bytes of text, more than the {_MOST} that can be "
+            f"The split {split!r} has {size} {unit} of text, more than the {_MOST} that can be "
             f"counted."
         )
-    return np.frombuffer(b"".join(texts), np.uint8)
 
 
 def same_size(data: Mapping[str, Mapping[str, np.ndarray]], split: str) -> dict[str, np.ndarray]:

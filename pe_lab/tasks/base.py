@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Key, PyTree, Shaped
 
 from pe_lab.choices import ChecksChoices
+from pe_lab.runs.records.record_schema import CorpusSizes
 
 AnyArray = Array | np.ndarray
 RandomKey = Key[Array, ""]
@@ -181,7 +182,7 @@ class Task(ChecksChoices):
     Traits:
       length_name: the unit of its length.
       threshold: the mean exact match at which a run has solved the task.
-      is_text: the score is the likelihood of each byte, not exact match.
+      is_text: the score is the likelihood of each byte or token, not exact match.
       later_arguments: arguments that were added to a published task. They are left out of a run at
         their defaults, so that older runs keep their ids.
       attributes: by the name that `evaluate.attributes` selects.
@@ -224,9 +225,9 @@ class Task(ChecksChoices):
         return None
 
     @property
-    def corpus_bytes(self) -> dict[str, int] | None:
-        """Size of each split of a text that is modeled; None for all other tasks."""
-        return None
+    def corpus_sizes(self) -> CorpusSizes:
+        """Sizes of a text that is modeled, for its records; none for all other tasks."""
+        return {}
 
     @property
     def has_scratchpad(self) -> bool:

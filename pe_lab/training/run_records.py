@@ -153,8 +153,7 @@ def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
         "reveals_target_length": leaks.reveals_target_length(setup),
         "solved_threshold": setup.task.threshold,
     }
-    if setup.task.corpus_bytes is not None:
-        exposure["corpus_bytes"] = setup.task.corpus_bytes
+    exposure.update(setup.task.corpus_sizes)
     return exposure
 
 

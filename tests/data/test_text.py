@@ -266,7 +266,7 @@ import tempfile
 from pathlib import Path
 from pe_lab.data import text
 from pe_lab.tasks.language_model import LanguageModel
-found = LanguageModel(path="README.md", data_dir=sys.argv[1]).data("train")["bytes"].tobytes()
+found = LanguageModel(path="README.md", data_dir=sys.argv[1]).data("train")["content"].tobytes()
 begins = Path("README.md").read_bytes().startswith(found[:-1])
 row = {f"language {i}": b"yes" for i in range(9)}
 text.prepare(dict.fromkeys(("train", "validation", "test"), [row]), Path(sys.argv[2]))

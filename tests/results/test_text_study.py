@@ -11,8 +11,10 @@ from tests.results.studies import cells
 
 BITS = {"rope": {8: 2.0, 16: 2.5, 32: 3.0}, "alibi": {8: 2.1, 16: 2.0, 32: 1.9}}
 
+SIZES = {"train": 8000, "validation": 1000, "test": 999}
 
-def text_record(run_id, seed, bits, *, has_sizes=True):
+
+def text_record(run_id, seed, bits, *, has_sizes=True, sizes=None):
     """A record of a text; its losses are equal at all indices of a window."""
     made = record(run_id, seed, test=dict.fromkeys(bits, 0.0), max_length=8)
     for length, value in bits.items():
@@ -24,7 +26,7 @@ def text_record(run_id, seed, bits, *, has_sizes=True):
     made["config"]["evaluate"] |= {"lengths": [8, 16, 32], "num_examples": 100}
     made["provenance"] = {"corpus": "corpus/0123456789abcdef"}
     if has_sizes:
-        made["exposure"]["corpus_bytes"] = {"train": 8000, "validation": 1000, "test": 999}
+        made["exposure"] |= sizes or {"corpus_bytes": SIZES}
     for step in (0, 10):
         of_step = {"step": step, "loss": 1.0, "scale_ratio": [], "exact_match": {"8": 0.0}}
         made["curve"].append({**of_step, "validation_loss": {"8": 2.0 - step / 10}})
@@ -68,6 +70,40 @@ def test_the_page_of_a_text_has_bits_and_context_and_no_exact_match(study):
         ["rope", "2.00", "3.00", "−1.00", "8"],
         ["alibi", "2.10", "1.90", "0.20", "≥ 32"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "unit", "ratio"),
+    [({}, "token", 1), ({"bytes_per_token": {"validation": 2.0, "test": 4.0}}, "byte", 4)],
+)
+def test_tokens_have_bits_per_token_or_per_byte_if_their_bytes_are_known(
+    tmp_path, sizes, unit, ratio
+):
+    folder = folder_of(
+        tmp_path, {"extrapolation": {"at": 4}}, sizes={"corpus_tokens": SIZES, **sizes}
+    )
+    study = frame.read(folder)
+    assert (study.headline, study.symbol) == (f"bits_per_{unit}", "token")
+    page = tables.markdown(study)
+    assert page.startswith(f"# fake: bits per {unit} by length\n")
+    assert (
+        "8,000 tokens in train, 1,000 tokens in validation, 999 tokens in test. The test scores "
+        "the same 400 tokens at every length"
+    ) in page
+    assert f"in bits per {unit}. *gain from context*" in page
+    for absent in ("xact match", "solve", "extrapolates", " bytes in"):
+        assert absent not in page
+    by_length, summary = tables.of(study)[:2]
+    assert cells(by_length)[1:] == [
+        ["rope", *(f"{bits / ratio:.2f}" for bits in (2.0, 2.5, 3.0))],
+        ["alibi", *(f"{bits / ratio:.2f}" for bits in (2.1, 2.0, 1.9))],
+    ]
+    assert [row[-2:] for row in cells(summary)[1:]] == [
+        [f"−{1 / ratio:.2f}", "8"],
+        [f"{0.2 / ratio:.2f}", "≥ 32"],
+    ]
+    lines = tables.as_csv(study).splitlines()
+    assert all(f"bits_per_{unit}" in line for line in lines[1:])
 
 
 def test_a_length_that_is_measured_later_changes_no_number_and_no_count(tmp_path, study):

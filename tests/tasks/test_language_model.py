@@ -36,7 +36,7 @@ def windows(task, length, count, split="train"):
 def held(task, split):
     """The text of a split."""
     data = task.data(split)
-    return bytes(data["bytes"][: data["size"]])
+    return bytes(data["content"][: data["size"]])
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_one_program_measures_validation_and_test_and_reads_nothing_behind_the_s
     task = of(tmp_path, b"x" * 90 + b"y" * 9 + b"\n")
     shapes = [jax.tree.map(jnp.shape, task.data(split)) for split in ("validation", "test")]
     assert (
-        shapes == [{"bytes": (11,), "size": ()}] * 2
+        shapes == [{"content": (11,), "size": ()}] * 2
     )  # xxxxxxxxxx and the line's end; the last part has one
     assert {bytes(row.tolist()) for row in windows(task, 8, 50, "test")} == {
         b"y" * 8,
@@ -246,7 +246,7 @@ def test_arguments_that_do_not_fit_are_refused(arguments, why):
 
 @pytest.mark.parametrize("arguments", [{}, {"path": "a", "dataset": "b"}])
 def test_neither_or_both_sources_are_refused(arguments):
-    with pytest.raises(ValueError, match="reads either a path or a dataset, got path="):
+    with pytest.raises(ValueError, match="reads either a path or a dataset, or tokens, got path="):
         LanguageModel(**arguments)
 
 

@@ -125,7 +125,9 @@ def validation_loss(data: Plotted) -> "Figure | None":
     for axes, _ in panels:
         axes.set_xlabel("training step")
         axes.set_yscale("log")
-    _finish(figure, data, panels, "Validation loss", "validation loss (bits per byte)")
+    _finish(
+        figure, data, panels, "Validation loss", f"validation loss (bits per {data.study.symbol})"
+    )
     return figure
 
 
@@ -144,9 +146,9 @@ def loss_by_index(data: Plotted) -> "Figure | None":
         for length in study.variants.loc[names, "max_length"].unique():
             axes.axvline(length, **drawing.GUIDE, linestyle=":", zorder=1)
         axes.set_xscale("log", base=2)
-        axes.set_xlabel(f"index in a window of {max(study.lengths):,} bytes")
+        axes.set_xlabel(f"index in a window of {max(study.lengths):,} {study.symbol}s")
     marks = {_TRAINING_END: ":"}
-    _finish(figure, data, panels, "Loss by index", "bits per byte", marks=marks)
+    _finish(figure, data, panels, "Loss by index", f"bits per {study.symbol}", marks=marks)
     return figure
 
 

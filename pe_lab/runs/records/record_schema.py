@@ -88,7 +88,20 @@ class CostOfRun(TypedDict):
     memory: dict[str, int] | None
 
 
-class Exposure(TypedDict):
+class CorpusSizes(TypedDict):
+    """Sizes of a text, in records of language_model; older ones have none.
+
+    Attributes:
+      corpus_bytes, corpus_tokens: of each split, for a text of bytes or of tokens.
+      bytes_per_token: of each split, where it is known.
+    """
+
+    corpus_bytes: NotRequired[dict[str, int]]
+    corpus_tokens: NotRequired[dict[str, int]]
+    bytes_per_token: NotRequired[Mapping[str, float]]
+
+
+class Exposure(CorpusSizes):
     """The lengths, positions and steps that training has seen.
 
     Attributes:
@@ -98,7 +111,6 @@ class Exposure(TypedDict):
         the encoding cannot notice (pe_lab/training/shifts.py); None if none reads positions.
       max_test_position: the largest position of a test at offset 0, by the same lengths. Older
         records, and records of encodings that read no positions, do not have it.
-      corpus_bytes: the size of each split of a text; only of language_model, without older records.
       seen_offsets: the largest offset of a test whose positions training showed, by the test
         lengths beyond training; None where training did not show them without an offset either.
         Older records do not have it.
@@ -113,7 +125,6 @@ class Exposure(TypedDict):
     seen_offsets: NotRequired[dict[str, int | float | None]]
     reveals_target_length: bool
     solved_threshold: float
-    corpus_bytes: NotRequired[dict[str, int]]
 
 
 class ScaleRatio(TypedDict):

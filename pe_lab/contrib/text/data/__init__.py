@@ -1,0 +1,1 @@
+"""Texts that stay in their files, for language_model."""

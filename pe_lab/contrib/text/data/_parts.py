@@ -1,0 +1,103 @@
+"""Symbols that stay in their files until they are read.
+
+text = Parts((FilePart(file, "u1", 0, size),))
+np.asarray(text[100:200])  # reads 100 bytes; a slice alone reads nothing
+
+A read is `np.fromfile`, and no file is mapped into memory: a mapped file that another process cuts
+would end the whole process, and mapped pages would count as its memory.
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pe_lab.runs.errors import UserError, one_line
+
+_BLOCK = 2**22  # symbols that are in memory at once
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """Consecutive symbols of a file.
+
+    Attributes:
+      dtype: "u1", "<u2" or "<u4".
+      offset: the byte where they start.
+      size: their number.
+    """
+
+    file: Path
+    dtype: str
+    offset: int
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, where: slice) -> "FilePart":
+        start, end, _ = where.indices(self.size)
+        offset = self.offset + start * np.dtype(self.dtype).itemsize
+        return dataclasses.replace(self, offset=offset, size=max(end - start, 0))
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        """Read the symbols.
+
+        Raises:
+          UserError: the file cannot be read, or has become shorter.
+        """
+        try:
+            symbols = np.fromfile(self.file, self.dtype, self.size, offset=self.offset)
+        except OSError as e:
+            raise UserError(f"{self.file} cannot be read ({one_line(e)}).") from e
+        if len(symbols) < self.size:
+            raise UserError(f"{self.file} is shorter than it was when its text was opened.")
+        return symbols if dtype is None else symbols.astype(dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Parts one after the other; one of them may be an array, such as a final newline."""
+
+    parts: tuple[FilePart | np.ndarray, ...]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def __getitem__(self, where: slice) -> "Parts":
+        start, end, _ = where.indices(len(self))
+        parts = []
+        for part in self.parts:
+            inside = part[max(start, 0) : max(end, 0)]
+            if len(inside):
+                parts.append(inside)
+            start -= len(part)
+            end -= len(part)
+        return Parts(tuple(parts))
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        none = np.empty(0, np.uint8)
+        symbols = np.concatenate([none, *map(np.asarray, self.parts)])
+        return symbols if dtype is None else symbols.astype(dtype)
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Yield all symbols in order, reading many at once."""
+        for start in range(0, len(self), _BLOCK):
+            yield np.asarray(self[start : start + _BLOCK])
+
+
+def content_hash(splits: Mapping[str, Parts], name: str) -> str:
+    """Return the hash of splits; one of text has that of the prepared corpus of equal documents.
+
+    Args:
+      name: of the symbols: "text", or the type of tokens.
+    """
+    digest = hashlib.sha256()
+    for split, symbols in sorted(splits.items()):
+        digest.update(f"{split} {name} {len(symbols)} ".encode())
+        for block in symbols.blocks():
+            digest.update(block.tobytes())
+    return digest.hexdigest()[:16]

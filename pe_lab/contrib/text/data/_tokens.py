@@ -1,0 +1,160 @@
+"""Token ids in binary files: plain, or with the header of llm.c and modded-nanogpt.
+
+256 int32: a magic number, its version, the number of tokens, then zeros; after it the tokens.
+
+Source: karpathy/llm.c at 16635d4, dev/data/data_common.py. modded-nanogpt reads the first kind.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pe_lab.contrib.text.data._parts import FilePart, Parts
+from pe_lab.data import sources
+from pe_lab.data.sources import Splits
+from pe_lab.runs.errors import UserError, one_line
+
+TYPES = {"uint16": "<u2", "uint32": "<u4"}
+_HEADER = 256 * 4  # bytes
+_KINDS = {20240520: (1, "<u2"), 20240801: (7, "<u4")}  # magic number -> version, type
+_MOST_IDS = 2**21  # of a vocabulary that is found; the largest published ones have 2**18
+_CUT = 20  # a twentieth of the training tokens replaces a missing validation or test split
+
+
+@dataclass(frozen=True)
+class TokenSet:
+    """Tokens in splits, whose ids are checked.
+
+    Attributes:
+      bytes_per_token: of each split; None: unknown.
+    """
+
+    splits: Mapping[str, Parts]
+    vocabulary_size: int
+    bytes_per_token: Mapping[str, float] | None
+
+
+def read(
+    path: Path,
+    splits: Splits = None,
+    token_type: str = "uint16",
+    vocabulary_size: int | None = None,
+    bytes_per_token: float | str | None = None,
+) -> TokenSet:
+    """Open a file of tokens, or the files NAME.bin of a folder in the order of their names.
+
+    Args:
+      splits: how many tokens train, validation and test take from the start, one after the other;
+        "named": by the words of file names, where a missing validation or test split is the end of
+        the training tokens; None: all tokens are cut at 80 and 90 percent.
+      token_type: of files without a header.
+      vocabulary_size: None: the largest id and one.
+      bytes_per_token: a number, or a file with a whole number a line: the bytes of each id.
+
+    Raises:
+      UserError: there is no token, a file is no such file, or an id is out of the vocabulary.
+    """
+    split_tokens = _splits(path, splits, TYPES[token_type])
+    largest = max(int(block.max()) for parts in split_tokens.values() for block in parts.blocks())
+    if vocabulary_size is None:
+        _check_ids(path, largest, _MOST_IDS, f"any known vocabulary: {token_type} may be wrong")
+        vocabulary_size = largest + 1
+    _check_ids(path, largest, vocabulary_size, f"the vocabulary of {vocabulary_size:,}")
+    sizes = None
+    if isinstance(bytes_per_token, str):
+        table = _byte_lengths(Path(bytes_per_token))
+        _check_ids(path, largest, len(table), f"the {len(table):,} lines of {bytes_per_token}")
+        sizes = {split: _mean_bytes(tokens, table) for split, tokens in split_tokens.items()}
+    elif bytes_per_token is not None:
+        sizes = dict.fromkeys(split_tokens, float(bytes_per_token))
+    return TokenSet(split_tokens, vocabulary_size, sizes)
+
+
+def _check_ids(path: Path, largest: int, count: int, where: str) -> None:
+    if largest >= count:
+        raise UserError(f"The tokens {path} have the id {largest:,}, outside of {where}.")
+
+
+def _splits(path: Path, splits: Splits, plain_type: str) -> dict[str, Parts]:
+    if not path.exists():
+        raise UserError(f"There is no file or folder of tokens at {path}.")
+    if not isinstance(splits, str):
+        tokens = _tokens([path], plain_type)
+        ends = sources.bounds(tokens, f"The tokens {path}", "tokens", splits)
+        return {split: tokens[start:end] for split, (start, end) in ends.items()}
+    named = sources.named_entries(path)
+    split_tokens = {
+        split: _tokens(entries, plain_type) for split, entries in named.items() if entries
+    }
+    if "train" not in split_tokens:
+        raise UserError(f"The folder {path} has no file or folder of train by its name.")
+    for split in named:
+        if split not in split_tokens:
+            train = split_tokens["train"]
+            end = len(train) - max(1, len(train) // _CUT)
+            split_tokens |= {"train": train[:end], split: train[end:]}
+    for split, tokens in split_tokens.items():
+        if not len(tokens):
+            raise UserError(f"The tokens {path} have none for {split}.")
+    return split_tokens
+
+
+def _tokens(entries: Sequence[Path], plain_type: str) -> Parts:
+    """Return the tokens of files, and of the files NAME.bin of folders."""
+    shards = []
+    for entry in entries:
+        files = [entry] if entry.is_file() else sorted(entry.rglob("[!.]*.bin"))
+        if not files:
+            raise UserError(f"The folder {entry} has no file of tokens, NAME.bin.")
+        shards += [_shard(file, plain_type) for file in files]
+    return Parts(tuple(shards))
+
+
+def _shard(file: Path, plain_type: str) -> FilePart:
+    """Return the tokens of a file, without reading them.
+
+    Raises:
+      UserError: it cannot be read, or its size is not that of its tokens.
+    """
+    try:
+        header = np.fromfile(file, "<i4", _HEADER // 4)
+        size = file.stat().st_size
+    except OSError as e:
+        raise UserError(f"The tokens {file} cannot be read ({one_line(e)}).") from e
+    if len(header) < _HEADER // 4 or int(header[0]) not in _KINDS:
+        width = np.dtype(plain_type).itemsize
+        if size % width:
+            raise UserError(f"The tokens {file} have {size:,} bytes, not {width} for each token.")
+        return FilePart(file, plain_type, 0, size // width)
+    version, token_type = _KINDS[int(header[0])]
+    if header[1] != version:
+        raise UserError(
+            f"The tokens {file} have version {header[1]} of their header; {version} is known."
+        )
+    num_tokens = (size - _HEADER) // np.dtype(token_type).itemsize
+    if num_tokens != header[2]:
+        raise UserError(
+            f"The header of {file} states {header[2]:,} tokens, and the file has {num_tokens:,}."
+        )
+    return FilePart(file, token_type, _HEADER, num_tokens)
+
+
+def _byte_lengths(file: Path) -> np.ndarray:
+    """Return the bytes of each token id: line 1 is id 0."""
+    try:
+        lengths = np.loadtxt(file, dtype=np.int64, ndmin=1)
+    except (OSError, ValueError) as e:
+        raise UserError(
+            f"bytes_per_token={str(file)!r} has no whole number in each line ({one_line(e)})."
+        ) from e
+    if lengths.ndim != 1 or not len(lengths) or lengths.min() < 0:
+        raise UserError(f"bytes_per_token={str(file)!r} has no whole number in each line.")
+    return lengths
+
+
+def _mean_bytes(tokens: Parts, lengths: np.ndarray) -> float:
+    """Return the mean number of bytes of the tokens."""
+    total = sum(int(lengths[block].sum()) for block in tokens.blocks())
+    return total / len(tokens)

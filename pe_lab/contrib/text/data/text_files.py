@@ -1,0 +1,89 @@
+"""Texts of language_model that stay in their files: token ids, and plain files read on demand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pe_lab.contrib.text.data import _tokens
+from pe_lab.contrib.text.data._parts import FilePart, Parts, content_hash
+from pe_lab.data import files, sources
+from pe_lab.runs.errors import UserError
+from pe_lab.tasks._bytes import check_size
+from pe_lab.tasks.base import AnyArray
+from pe_lab.tasks.language_model import SPLITS, LanguageModel
+
+
+@dataclass(frozen=True, eq=False)
+class TextFiles:
+    """The splits of a task, its name in records, and what only tokens have.
+
+    Attributes:
+      bytes_per_token: of each split; None: unknown.
+    """
+
+    splits: Mapping[str, Parts]
+    corpus: str
+    vocabulary_size: int | None = None
+    bytes_per_token: Mapping[str, float] | None = None
+
+    def windows(self, bound: int, starts: AnyArray, splits: AnyArray) -> np.ndarray:
+        """Read the windows at all starts, with zeros behind the text; [*starts, bound]."""
+        starts, splits = np.asarray(starts), np.asarray(splits)
+        windows = np.zeros((starts.size, bound), np.int32)
+        for window, start, split in zip(windows, starts.flat, splits.flat, strict=True):
+            content = self.splits[SPLITS[split]]
+            symbols = np.asarray(content[int(start) : int(start) + bound])
+            window[: len(symbols)] = symbols
+        return windows.reshape(*starts.shape, bound)
+
+
+def read(task: LanguageModel) -> TextFiles:
+    """Open the files of a task, and check all of their symbols.
+
+    Raises:
+      UserError: the files have no such text.
+    """
+    if task.tokens is not None:
+        tokens = _tokens.read(
+            Path(task.tokens),
+            task.splits,
+            task.token_type,
+            task.vocabulary_size,
+            task.bytes_per_token,
+        )
+        corpus = f"tokens/{content_hash(tokens.splits, 'tokens')}"
+        splits = _first(tokens.splits, task.max_tokens, task.length_name)
+        return TextFiles(splits, corpus, tokens.vocabulary_size, tokens.bytes_per_token)
+    assert task.path is not None
+    texts = _plain_file(Path(task.path), task.splits)
+    corpus = f"corpus/{content_hash(texts, 'text')}"
+    if task.splits is None:
+        texts = {split: _with_newline(text) for split, text in texts.items()}
+    return TextFiles(_first(texts, task.max_bytes, task.length_name), corpus)
+
+
+def _plain_file(file: Path, splits: sources.Splits) -> dict[str, Parts]:
+    """Cut a file into the splits that it has in memory."""
+    if not file.is_file() or not files.is_plain(file) or isinstance(splits, str):
+        raise UserError(f"on_demand reads one plain file of text, and {file} is none.")
+    text = Parts((FilePart(file, "u1", 0, file.stat().st_size),))
+    files.check_utf8(text.blocks(), file)
+    ends = sources.bounds(text, f"The text {file}", "bytes", splits)
+    return {split: text[start:end] for split, (start, end) in ends.items()}
+
+
+def _with_newline(text: Parts) -> Parts:
+    """Return a text with the final newline that it has in memory."""
+    if bytes(np.asarray(text[-1:])) == b"\n":
+        return text
+    return Parts((*text.parts, np.frombuffer(b"\n", np.uint8)))
+
+
+def _first(splits: Mapping[str, Parts], most: int | None, unit: str) -> dict[str, Parts]:
+    """Return the first symbols of each split."""
+    first = {split: symbols[:most] for split, symbols in splits.items()}
+    for split, symbols in first.items():
+        check_size(len(symbols), split, unit)
+    return first
