@@ -9,7 +9,16 @@ from pe_lab import cli, parts
 
 ROOT = Path(__file__).parents[1]
 PARTS = sorted(file.parent for file in (ROOT / "pe_lab" / "contrib").glob("*/__init__.py"))
-FAMILIES = ("cli", "encodings", "metrics", "positions", "tables", "tasks", "training.lengths")
+FAMILIES = (
+    "cli",
+    "encodings",
+    "metrics",
+    "positions",
+    "tables",
+    "tasks",
+    "training.lengths",
+    "training.optimizers",
+)
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)

@@ -132,6 +132,7 @@ _READERS: dict[str, Callable[[Any], object]] = {
     "config.task": functools.partial(plugins.resolve, "tasks"),
     "config.positions": functools.partial(plugins.resolve, "positions"),
     "config.train.lengths": functools.partial(plugins.resolve, "training.lengths"),
+    "config.train.optimizer": functools.partial(plugins.resolve, "training.optimizers"),
     "config.model.encodings": plugin_specs.encodings,
     "config.evaluate.overrides": _overrides,
     "config.init_from": _init_from,

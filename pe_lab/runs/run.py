@@ -26,8 +26,9 @@ from pe_lab.runs.settings.settings import LayoutSettings, Model, Train
 # The groups of settings that change neither the weights nor the run's id.
 _WITHOUT_EFFECT_ON_WEIGHTS = ("evaluate", "checkpoints", "execution", "evaluated_task")
 DERIVED = ("evaluated_task",)  # fields of a run that no config holds
-# The training lengths of runs from before there was a choice, whose ids do not name them.
+# The plugins of runs from before there was a choice, whose ids do not name them.
 _UNIFORM = Plugin("uniform", ())
+_ADAMW = Plugin("adamw", ())
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,8 @@ class Run:
         by_family: list[tuple[str, Plugin]] = [("tasks", self.task), ("positions", self.positions)]
         if self.train.lengths != _UNIFORM:
             by_family.append(("training.lengths", self.train.lengths))
+        if self.train.optimizer != _ADAMW:
+            by_family.append(("training.optimizers", self.train.optimizer))
         for encoding in self.model.encodings:
             by_family.append(("encodings", encoding))
             if encoding.positions is not None:

@@ -1,4 +1,4 @@
-"""AdamW with clipping, a schedule, and a parameter group for the encodings."""
+"""The optimizer with clipping, weight decay, a schedule, and a rate factor of the encodings."""
 
 from collections.abc import Hashable
 
@@ -9,6 +9,7 @@ from jaxtyping import ArrayLike, Float, Int, PyTree
 
 from pe_lab.model.sites import is_encoding
 from pe_lab.runs.settings.settings import Train
+from pe_lab.training.optimizers.base import Optimizer
 
 
 def schedule(train: Train, stop_at: Int[ArrayLike, ""]) -> optax.Schedule:
@@ -51,6 +52,7 @@ def schedule(train: Train, stop_at: Int[ArrayLike, ""]) -> optax.Schedule:
 
 
 def optimizer(
+    method: Optimizer,
     train: Train,
     learning_rate: Float[ArrayLike, ""],
     weight_decay: Float[ArrayLike, ""],
@@ -64,7 +66,7 @@ def optimizer(
     shape = schedule(train, stop_at)
     return optax.chain(
         optax.clip_by_global_norm(train.clip_norm),
-        optax.scale_by_adam(train.beta1, train.beta2, train.epsilon),
+        method.direction(train),
         optax.add_decayed_weights(weight_decay, mask=_backbone_matrices),
         optax.add_decayed_weights(train.encoding_weight_decay, mask=_encodings),
         optax.masked(optax.scale(train.encoding_rate_factor), _encodings),

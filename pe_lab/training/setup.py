@@ -20,6 +20,7 @@ from pe_lab.tasks.layouts import LAYOUTS, Layout
 from pe_lab.training import devices, splits
 from pe_lab.training.devices import Devices
 from pe_lab.training.lengths.base import LengthDistribution
+from pe_lab.training.optimizers.base import Optimizer
 from pe_lab.training.placements import Placement, placements_of
 
 
@@ -31,6 +32,7 @@ class Setup:
       run: any run of the group.
       schemes: the study's position scheme, then those that encodings name.
       lengths: the distribution of training lengths.
+      optimizer: how gradients become updates.
       abstract_model: the model without values.
       split_rule: the inputs that are held out for evaluation.
       trained_inputs: the inputs that training can draw; None: the splits of the task's data are
@@ -42,6 +44,7 @@ class Setup:
     layout: Layout
     schemes: tuple[PositionScheme, ...]
     lengths: LengthDistribution
+    optimizer: Optimizer
     abstract_model: Transformer
     kernels: Kernels
     devices: Devices
@@ -149,6 +152,7 @@ def assemble(
         layout=layout,
         schemes=tuple(schemes),
         lengths=plugins.build("training.lengths", run.train.lengths),
+        optimizer=plugins.build("training.optimizers", run.train.optimizer),
         abstract_model=abstract_model,
         kernels=kernels,
         devices=Devices(vmapped, devices.for_batch(run.execution.batch_devices)),

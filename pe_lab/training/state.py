@@ -99,6 +99,7 @@ def initial_state(setup: Setup, members: Members) -> TrainState:
         params = setup.initial_params(member.seed)
         stop_at = jnp.full((), setup.run.train.steps, jnp.int32)
         chain = optimizer(
+            setup.optimizer,
             setup.run.train,
             member.learning_rate,
             member.weight_decay,

@@ -119,7 +119,9 @@ def update(
 ) -> TrainState:
     """The state after a step. A member whose loss or gradient is not finite stops there."""
     train = setup.run.train
-    chain = optimizer(train, member.learning_rate, member.weight_decay, state.stop_at)
+    chain = optimizer(
+        setup.optimizer, train, member.learning_rate, member.weight_decay, state.stop_at
+    )
     updates, moments = chain.update(gradient, state.optimizer, state.params)
     params = optax.apply_updates(state.params, updates)
     is_finite = jnp.isfinite(loss) & jnp.isfinite(optax.tree.norm(gradient))

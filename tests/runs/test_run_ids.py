@@ -65,6 +65,7 @@ OF_WEIGHTS = {
     "train__epsilon": 1e-7,
     "train__weight_decay": 0,
     "train__clip_norm": 2,
+    "train__optimizer": dict(name="muon"),
     "train__encoding_rate_factor": 2,
     "train__encoding_weight_decay": 0.1,
 }

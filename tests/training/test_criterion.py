@@ -228,7 +228,7 @@ def test_an_update_has_the_rate_of_the_step_at_which_its_member_stops():
     linear = dict(train__schedule="linear", train__final_rate_fraction=0.0, train__warmup_steps=0)
     setup = build_setup(tiny.run("nope", train__criterion=1.0, train__extra_steps=10, **linear))
     params = {"blocks": {"bias": jnp.ones(3)}}
-    chain = optimizer(setup.run.train, 0.1, 0.0, setup.run.train.steps)
+    chain = optimizer(setup.optimizer, setup.run.train, 0.1, 0.0, setup.run.train.steps)
     moved = {}
     for stop_at in (10, 5):
         state = TrainState(params, chain.init(params), *map(jnp.asarray, (0, stop_at, -1)))

@@ -7,6 +7,7 @@ import optax
 import pytest
 
 from pe_lab.training.optimizer import optimizer, schedule
+from pe_lab.training.optimizers.adamw import AdamW
 from tests import tiny
 
 
@@ -25,7 +26,7 @@ GRADIENTS = jax.tree.map(
 
 
 def update(knobs, rate=0.1, decay=0.0, steps=1):
-    chain = optimizer(knobs, jnp.asarray(rate), jnp.asarray(decay), knobs.steps)
+    chain = optimizer(AdamW(), knobs, jnp.asarray(rate), jnp.asarray(decay), knobs.steps)
     state, params = chain.init(PARAMS), PARAMS
     for _ in range(steps):
         updates, state = chain.update(GRADIENTS, state, params)
@@ -128,7 +129,7 @@ def test_gradients_are_clipped_by_their_global_norm():
     clipped = update(dataclasses.replace(knobs, clip_norm=norm / 2))
     scaled = jax.tree.map(lambda g: g / 2, GRADIENTS)
     unclipped = dataclasses.replace(knobs, clip_norm=1e9)
-    chain = optimizer(unclipped, jnp.asarray(0.1), jnp.asarray(0.0), knobs.steps)
+    chain = optimizer(AdamW(), unclipped, jnp.asarray(0.1), jnp.asarray(0.0), knobs.steps)
     updates, _ = chain.update(scaled, chain.init(PARAMS), PARAMS)
     jax.tree.map(
         lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5),

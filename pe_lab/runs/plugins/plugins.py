@@ -1,4 +1,4 @@
-"""Encodings, position schemes, tasks, training lengths and launchers by name.
+"""Encodings, position schemes, tasks, training lengths, optimizers and launchers by name.
 
     plugins.resolve("encodings", dict(name="rope", base=5e5))   # a Plugin with all defaults
     plugins.build("encodings", plugin, width=64, num_heads=4, ...)
@@ -31,6 +31,7 @@ CONTEXT = {
     "positions": ("num_layers",),
     "tasks": (),
     "training.lengths": (),
+    "training.optimizers": (),
     "sweeps.launchers": (),
 }
 _NOT_PLUGINS = ("attributes", "base", "batch", "chance_levels", "layouts", "ops", "requirements")

@@ -233,7 +233,13 @@ class Train:
         "token", "token: mean over target tokens; example: over examples of their means."
     )
 
-    # AdamW.
+    # The optimizer.
+    optimizer: Plugin = setting(
+        dict(name="adamw"),
+        'A file of pe_lab/training/optimizers, or dict(name="muon"): Muon for the matrices between '
+        "embedding and output, AdamW for all else.",
+        in_all_records=False,
+    )
     learning_rate: float = setting(2e-3, "Largest rate, after the warm-up.", above=0)
     schedule: Literal["cosine", "linear", "constant"] = setting(
         "cosine",
@@ -244,8 +250,8 @@ class Train:
     final_rate_fraction: float = setting(
         0.1, "Rate at the end of cosine and linear, relative to learning_rate.", at_least=0
     )
-    beta1: float = setting(0.9, "Decay of the mean of gradients.", below=1)
-    beta2: float = setting(0.98, "Decay of the mean of squared gradients.", below=1)
+    beta1: float = setting(0.9, "Of AdamW: decay of the mean of gradients.", below=1)
+    beta2: float = setting(0.98, "Of AdamW: decay of the mean of squared gradients.", below=1)
     epsilon: float = setting(1e-8, "Added to the root of that mean.", above=0)
     weight_decay: float = setting(0.01, "Decoupled, of the matrices of the backbone.", at_least=0)
     clip_norm: float = setting(1.0, "Global norm at which the gradient is clipped.", above=0)

@@ -10,7 +10,7 @@ from pe_lab import parts
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
 
-FAMILIES = ("encodings", "positions", "tasks", "training.lengths")
+FAMILIES = ("encodings", "positions", "tasks", "training.lengths", "training.optimizers")
 
 
 def files_of(family):

@@ -1,0 +1,1 @@
+"""What optimizers change in training."""
