@@ -23,7 +23,6 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.benchmarks import costs, figures, peer, profile
 from pe_lab import cli
@@ -41,6 +40,7 @@ from pe_lab.contrib.grids import step_time
 from pe_lab.runs import config
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.records import records
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import Run
 from pe_lab.sweeps.launchers import local
 from pe_lab.training.provenance import provenance
@@ -111,7 +111,7 @@ def _check_flags(options: Options) -> None:
         raise UserError(f"Give one of {' and '.join(given)}: each measures something else.")
 
 
-def _measured(runs: list[Run], options: Options) -> list[dict[str, Any]]:
+def _measured(runs: list[Run], options: Options) -> list[JsonObject]:
     steps = options.steps
     if options.profile:
         if not steps:
@@ -167,7 +167,7 @@ def _in_workers(options: Options) -> int:
     return 0
 
 
-def _cost_lines(costs: dict[str, Any]) -> list[str]:
+def _cost_lines(costs: JsonObject) -> list[str]:
     return [
         f"{name:22} {round(value, 4) if isinstance(value, float) else value}"
         for name, value in costs.items()

@@ -25,6 +25,7 @@ from pe_lab.runs import config
 from pe_lab.runs.errors import one_line
 from pe_lab.runs.plugins import plugins
 from pe_lab.runs.records import records
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.studies import base
 from pe_lab.sweeps.launchers.local import available_cores
 from pe_lab.tasks.base import Task
@@ -64,7 +65,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def _line(row: dict[str, Any]) -> str:
+def _line(row: JsonObject) -> str:
     if row["error"]:
         return f" {row['error']}"
     length, goal = f"{row['length']} {row['unit']}", row["goal"]
@@ -74,7 +75,7 @@ def _line(row: dict[str, Any]) -> str:
     return f"{length:>18}{row['milliseconds']:>9.3f}{row['best_milliseconds']:>9.3f}{verdict:>7}"
 
 
-def measure(name: str) -> dict[str, Any]:
+def measure(name: str) -> JsonObject:
     """Return the figures of a task with its defaults.
 
     They are the length, the nearest to 40 that it has, and its unit; milliseconds of a batch
@@ -88,11 +89,11 @@ def measure(name: str) -> dict[str, Any]:
         return {"task": name, **dict.fromkeys(FIGURES), "error": one_line(e)}
 
 
-def _figures(task: Task) -> dict[str, Any]:
+def _figures(task: Task) -> JsonObject:
     length = max(task.min_length, min(LENGTH, task.max_length or LENGTH))
     data = jax.tree.map(jnp.asarray, task.data("train"))
 
-    def draw(keys: jax.Array, traced: jax.Array, data: Any) -> Any:
+    def draw(keys: jax.Array, traced: jax.Array, data: object) -> Any:
         return jax.vmap(lambda key: task.sample(key, traced, length, data))(keys)
 
     keys = jax.random.split(jax.random.key(0), (_CALLS, BATCH))

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from docs.build import markdown, reproductions
 from docs.build.published import STUDIES
@@ -18,6 +18,7 @@ from pe_lab.results import (
     statistics,
 )
 from pe_lab.results.study import Study
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies.analysis_spec import Contrast, MetricSpec
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def studies(root: Path) -> list[Study]:
     return [frame.read(root / STUDIES / name) for name in reproductions.studies(root)]
 
 
-def lookups(study: Study) -> dict[str, Any]:
+def lookups(study: Study) -> JsonObject:
     """Return the names of a page whose study tests claims; none for other studies."""
     spec = study.spec.reproduction
     if not spec.claims:

@@ -2,7 +2,6 @@
 
 import functools
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -10,6 +9,7 @@ from docs.build.published import STUDIES
 from experiments import claims
 from pe_lab.contrib.prose.numbers import Prose, listed
 from pe_lab.results import frame
+from pe_lab.runs.records.record_schema import JsonObject
 
 
 @functools.cache
@@ -18,7 +18,7 @@ def of(root: Path, study: str) -> Prose:
     return Prose(frame.read(root / STUDIES / study))
 
 
-def lookups(root: Path, name: str) -> dict[str, Any]:
+def lookups(root: Path, name: str) -> JsonObject:
     """Return the names of a page that need no analysis of its own."""
     study = of(root, name)
     return {

@@ -19,11 +19,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pe_lab import cli
 from pe_lab.cli._arguments import arguments
 from pe_lab.runs.errors import unknown
+from pe_lab.runs.records.record_schema import JsonObject
 
 PUBLISHED = Path("results/published")
 SEEDS = ("data_seed", "seed")  # in the order of the columns
@@ -81,7 +81,7 @@ def compare(folder: Path) -> Iterator[tuple[str, str]]:
                 )
 
 
-def _records(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _records(folder: Path) -> Iterator[tuple[str, JsonObject]]:
     """Yield the id of each run, with its status and its numbers in the test."""
     with gzip.open(folder / "records.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -93,7 +93,7 @@ def _records(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield record["run_id"], {"status": record["status"], "numbers": numbers}
 
 
-def _runs(row: dict[str, str], entries: list[dict[str, Any]]) -> list[str]:
+def _runs(row: dict[str, str], entries: list[JsonObject]) -> list[str]:
     """Return the runs of a row, by seed: those of the entries with its labels."""
     axes = {axis for entry in entries for axis in entry["labels"]} - {*SEEDS}
     runs = {}
@@ -104,7 +104,7 @@ def _runs(row: dict[str, str], entries: list[dict[str, Any]]) -> list[str]:
     return sorted(runs, key=lambda run: runs[run])
 
 
-def _numbers(row: dict[str, str], records: list[dict[str, Any]]) -> list[float] | None:
+def _numbers(row: dict[str, str], records: list[JsonObject]) -> list[float] | None:
     """Return the numbers of a row by run; NaN where there is none; None for another kind of row."""
     if not row["length"]:
         return None
@@ -115,7 +115,7 @@ def _numbers(row: dict[str, str], records: list[dict[str, Any]]) -> list[float] 
     return [math.nan if value is None else value for value in values]
 
 
-def _expected(numbers: list[float], records: list[dict[str, Any]]) -> dict[str, float]:
+def _expected(numbers: list[float], records: list[JsonObject]) -> dict[str, float]:
     """Return the columns of a row that follow from the numbers of its runs."""
     known = [value for value in numbers if not math.isnan(value)]
     expected = {f"run {index}": value for index, value in enumerate(numbers)}

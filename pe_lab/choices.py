@@ -22,7 +22,7 @@ class ChecksChoices:
     modules write their own, so neither can be relied on to call a check.
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any):
+    def __new__(cls, *args: object, **kwargs: object):
         # With this __new__, object.__init__ no longer rejects arguments.
         if cls.__init__ is object.__init__ and (args or kwargs):
             raise TypeError(f"{cls.__name__}() takes no arguments")
@@ -38,7 +38,7 @@ class ChecksChoices:
         return super().__new__(cls)
 
 
-def choice_error(value: Any, annotation: Any, name: str) -> str | None:
+def choice_error(value: object, annotation: object, name: str) -> str | None:
     """The error message for a value that its annotation does not allow, or None.
 
     Checks `Literal[...]` and `tuple[Literal[...], ...]`, and accepts any value for the rest.
@@ -55,7 +55,7 @@ def choice_error(value: Any, annotation: Any, name: str) -> str | None:
     return next((message for message in messages if message is not None), None)
 
 
-def has_choices(annotation: Any) -> bool:
+def has_choices(annotation: object) -> bool:
     """Whether `choice_error` checks values of this annotation."""
     items = typing.get_args(annotation)
     if typing.get_origin(annotation) is tuple:

@@ -30,7 +30,7 @@ class Citation:
     A Citation that is printed, compared or tested names no number of the file: an error.
     """
 
-    def __init__(self, study: str, values: Mapping[str, Any], name: str):
+    def __init__(self, study: str, values: Mapping[str, object], name: str):
         self._study, self._values, self._name = study, values, name
 
     def __getattr__(self, name: str) -> Any:
@@ -38,7 +38,7 @@ class Citation:
             raise AttributeError(name)
         return self._of(f"{self._name}.{name}")
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, *arguments: object, **keywords: object) -> Any:
         return self._of(called(self._name, arguments, keywords))
 
     def _of(self, name: str) -> Any:
@@ -59,7 +59,7 @@ def missing(study: str, name: str) -> UserError:
     )
 
 
-def called(name: str, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
+def called(name: str, arguments: tuple[object, ...], keywords: Mapping[str, object]) -> str:
     """Return the name of the number that a call returns."""
     # An argument may be the beginning of a name itself, as in `commits(study)`.
     texts = [str(getattr(argument, "_name", argument)) for argument in arguments]

@@ -122,7 +122,7 @@ def draw(root: Path) -> None:
     pyplot = drawing.pyplot()
     pyplot.rcParams.update({"font.size": 9, "svg.hashsalt": "pe_lab"})
     figure, axes = pyplot.subplots(1, 4, figsize=(11, 2.8), sharey=True, layout="constrained")
-    style: dict[str, Any] = dict(color="black", marker="o", markersize=4)
+    style: dict[str, object] = dict(color="black", marker="o", markersize=4)
     figures = pd.DataFrame(scaling(root)).groupby("size", sort=False)
     for axis, (size, of_size) in zip(axes[:3], figures, strict=True):
         values = of_size["value"].astype(int)

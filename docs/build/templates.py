@@ -6,7 +6,6 @@ not have. A template may include other files of results/published.
 
 import functools
 from pathlib import Path
-from typing import Any
 
 import jinja2
 
@@ -14,7 +13,7 @@ from docs.build.published import STUDIES
 from docs.build.rounding import at_most, power_at_most
 
 
-def render(template: str, **lookups: Any) -> str:
+def render(template: str, **lookups: object) -> str:
     """Return the page of a template.
 
     Raises:

@@ -10,11 +10,12 @@ import numpy as np
 
 from pe_lab.contrib.grids import step_time
 from pe_lab.runs.records import evaluation_points
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import Run
 from pe_lab.training.evaluate import Evaluator
 
 
-def members(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, Any]]:
+def members(run: Run, counts: Sequence[int], num_steps: int) -> list[JsonObject]:
     """Measure the training of several seeds of a run in one program, in turns with the first count.
 
     Returns:
@@ -29,7 +30,7 @@ def members(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, A
             for i in range(num_steps + 1)
         ]
     )[1:]
-    found = []
+    found: list[JsonObject] = []
     for i, (count, program) in enumerate(zip(counts, programs, strict=True)):
         first, own, peak = turns[:, i].T
         costs = program.costs()
@@ -45,7 +46,7 @@ def members(run: Run, counts: Sequence[int], num_steps: int) -> list[dict[str, A
     return found
 
 
-def evaluation(run: Run, num_steps: int) -> dict[str, Any]:
+def evaluation(run: Run, num_steps: int) -> JsonObject:
     """Measure the time of a run's whole evaluation relative to its training, and the memory.
 
     Compilation is not part of the time.

@@ -2,12 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.records.record_schema import JsonObject
 
 
-def older(out: Path) -> list[dict[str, Any]]:
+def older(out: Path) -> list[JsonObject]:
     """The figures that a file already holds.
 
     Raises:

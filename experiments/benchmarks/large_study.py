@@ -22,6 +22,7 @@ from typing import Any
 from pe_lab import cli
 from pe_lab.cli._arguments import flag, whole_number
 from pe_lab.runs.records import records
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies import study_files
 from pe_lab.training.provenance import commit, has_uncommitted_code
 
@@ -50,7 +51,7 @@ def write(folder: Path, count: int) -> int:
     """Write a study of about this many records, and return their number."""
     published = records.read_all(SOURCE)
     _, entries = study_files.study_of(SOURCE)
-    of_variant: dict[tuple[str, ...], list[Any]] = {}
+    of_variant: dict[tuple[str, ...], list[object]] = {}
     for labels, run_id in entries:
         key = tuple(text for axis, text in labels.items() if axis != "seed")
         of_variant.setdefault(key, []).append((labels, published[run_id]))
@@ -96,13 +97,13 @@ def arguments(command: str, folder: Path) -> list[str]:
     return ["-m", "pe_lab", command, str(folder)]
 
 
-def measure(folder: Path, commands: Sequence[str] = COMMANDS) -> list[dict[str, Any]]:
+def measure(folder: Path, commands: Sequence[str] = COMMANDS) -> list[JsonObject]:
     """Return the CPU seconds and the peak memory of each command.
 
     Raises:
       RuntimeError: a command failed.
     """
-    figures = []
+    figures: list[JsonObject] = []
     for command in commands:
         line = [sys.executable, *arguments(command, folder)]
         process = subprocess.Popen(line, stdout=subprocess.DEVNULL)

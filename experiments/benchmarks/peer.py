@@ -17,11 +17,12 @@ import numpy as np
 
 from pe_lab.contrib.grids.step_time import Program, peak_flops
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import Run
 from pe_lab.training.costs import step_flops
 
 # What x-transformers calls an encoding; of others the step is not timed.
-_ENCODINGS: dict[str, dict[str, Any]] = {
+_ENCODINGS: dict[str, JsonObject] = {
     "nope": {},
     "rope": {"rotary_pos_emb": True},
     "alibi": {"alibi_pos_bias": True},
@@ -110,7 +111,7 @@ class Peer:
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU"}
 
 
-def compare(run: Run, num_steps: int) -> list[dict[str, Any]]:
+def compare(run: Run, num_steps: int) -> list[JsonObject]:
     """Steps of ours and of the peer's in turns.
 
     Returns:

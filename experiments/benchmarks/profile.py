@@ -6,12 +6,12 @@ import json
 import re
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import jax
 
 import pe_lab
 from pe_lab.contrib.grids.step_time import Program
+from pe_lab.runs.records.record_schema import JsonObject
 
 PACKAGE = Path(pe_lab.__file__).parent
 INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?([\w.-]+) = .*stack_frame_id=(\d+)")
@@ -32,7 +32,7 @@ def profile(program: Program, num_steps: int) -> dict[str, float]:
     return dict(found.most_common())
 
 
-def _events(program: Program, num_steps: int) -> list[dict[str, Any]]:
+def _events(program: Program, num_steps: int) -> list[JsonObject]:
     """Of the instructions themselves: loops and calls, which hold others, are left out."""
     program.seconds()
     with tempfile.TemporaryDirectory() as folder:

@@ -58,7 +58,7 @@ def flag(
     help: str,
     convert: Convert | None = None,
     *,
-    default: Any = False,
+    default: object = False,
     choices: Sequence[str] | None = None,
     repeated: bool = False,
 ) -> Any:
@@ -80,7 +80,7 @@ def allow_plugins() -> Any:
     return dataclasses.field(default=(), metadata={"plugins": True})
 
 
-def _field(declared: _Argument, default: Any = dataclasses.MISSING) -> Any:
+def _field(declared: _Argument, default: object = dataclasses.MISSING) -> Any:
     metadata = {"argument": declared}
     if default is dataclasses.MISSING:
         return dataclasses.field(metadata=metadata)
@@ -167,7 +167,7 @@ class Parser:
         Raises:
           UserError: an argument is missing, unknown, or not of its type.
         """
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         rest = [_with_hyphens(argument) for argument in arguments]
         if self.takes_config:
             rest, values["overrides"] = _overrides(rest)

@@ -112,7 +112,7 @@ def _other_type(config: ConfigDict, rest: Sequence[str]) -> UserError | None:
     """Return the error of the first number or truth value that cannot be read."""
     for argument in rest:
         name, _, text = argument.partition("=")
-        value: Any = config
+        value: object = config
         for key in name.split(".")[1:]:
             value = value.get(key) if isinstance(value, ConfigDict) else None
         kind = _KINDS.get(type(value))
@@ -136,7 +136,7 @@ def _sets_argument(override: str, config: ConfigDict) -> bool:
     """
     name, _, value = override.partition("=")
     *parents, last = name.split(".")[1:]
-    inner: Any = config
+    inner: object = config
     for depth, key in enumerate(parents):
         if not isinstance(inner, ConfigDict) or key not in inner:
             raise _no_key(inner, parents[:depth], key)

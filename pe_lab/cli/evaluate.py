@@ -23,6 +23,7 @@ from typing import Any
 from pe_lab.cli import _config_files, _studies, tables
 from pe_lab.cli._arguments import allow_plugins, argument, flag, whole_number, whole_numbers
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.settings.labels import parse
 from pe_lab.runs.settings.plain_values import literal
 from pe_lab.runs.studies import study_files
@@ -81,9 +82,9 @@ def run(options: Options) -> int:
     return 0
 
 
-def _override(options: Options) -> dict[str, Any] | None:
+def _override(options: Options) -> JsonObject | None:
     """Return what replaces settings of the trained runs; None if nothing does."""
-    override: dict[str, Any] = {}
+    override: dict[str, object] = {}
     if options.positions is not None:
         if len(schemes := parse(options.positions)) != 1:
             raise UserError(f"--positions takes one scheme, got {options.positions!r}.")
@@ -101,7 +102,7 @@ def _override(options: Options) -> dict[str, Any] | None:
     return override or None
 
 
-def _selected(pairs: Sequence[str]) -> dict[str, Any]:
+def _selected(pairs: Sequence[str]) -> JsonObject:
     """model.encodings=rope -> {"model": {"encodings": "rope"}}."""
     select: dict[str, Any] = {}
     for pair in pairs:

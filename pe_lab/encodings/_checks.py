@@ -70,7 +70,7 @@ def check_arguments(
     return with_check
 
 
-def _check_tokens(hook: str, name: str, tokens: Any, kind: type) -> None:
+def _check_tokens(hook: str, name: str, tokens: object, kind: type) -> None:
     if not isinstance(tokens, kind):
         got = type(tokens).__name__
         expected = kind.__name__

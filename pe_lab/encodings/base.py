@@ -196,7 +196,7 @@ class AttentionEncoding(_Encoding):
     def __init__(self, *, rngs: nnx.Rngs | None = None):
         pass
 
-    def __init_subclass__(cls, **options: Any):
+    def __init_subclass__(cls, **options: object):
         super().__init_subclass__(**options)
         check_declared(cls, cls.requirements, base=AttentionEncoding)
 

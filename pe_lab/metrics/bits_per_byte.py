@@ -13,10 +13,10 @@ split, if it is known.
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.metrics.base import LengthMetric, MeasuredRun
+from pe_lab.runs.records.record_schema import JsonObject
 
 COLUMNS = ("corpus_sizes", "symbol", "has_bytes")
 
@@ -58,17 +58,17 @@ def bits_per_symbol(run: MeasuredRun, length: int, offset: int) -> float | None:
     return by_place.bits_per_byte(row, num_scored(config))
 
 
-def sizes(record: Mapping[str, Any]) -> Mapping[str, int] | None:
+def sizes(record: JsonObject) -> Mapping[str, int] | None:
     """Return the bytes or tokens of each split; None for a record without them."""
     exposure = record["exposure"] or {}
     return exposure.get("corpus_bytes", exposure.get("corpus_tokens"))
 
 
-def is_of_tokens(record: Mapping[str, Any]) -> bool:
+def is_of_tokens(record: JsonObject) -> bool:
     return "corpus_tokens" in (record["exposure"] or {})
 
 
-def bytes_per_symbol(record: Mapping[str, Any]) -> float | None:
+def bytes_per_symbol(record: JsonObject) -> float | None:
     """Return the mean bytes of a symbol of the test; None: not known."""
     if not is_of_tokens(record):
         return 1.0
@@ -76,7 +76,7 @@ def bytes_per_symbol(record: Mapping[str, Any]) -> float | None:
     return None if means is None else means["test"]
 
 
-def columns(record: Mapping[str, Any]) -> dict[str, Any]:
+def columns(record: JsonObject) -> JsonObject:
     """Return what `COLUMNS` names: the text of a run in tables."""
     return {
         "corpus_sizes": sizes(record),
@@ -85,17 +85,17 @@ def columns(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def is_aligned(config: Mapping[str, Any]) -> bool:
+def is_aligned(config: JsonObject) -> bool:
     """Whether the windows of all lengths end with the same bytes."""
     return config["task"].get("align") == "end"
 
 
-def shortest(config: Mapping[str, Any]) -> int:
+def shortest(config: JsonObject) -> int:
     """Return the shortest test length of a run's config."""
     return min(config["evaluate"]["lengths"])
 
 
-def num_scored(config: Mapping[str, Any]) -> int:
+def num_scored(config: JsonObject) -> int:
     """Return the number of bytes at the end of each aligned window that are scored."""
     return max(1, shortest(config) // 2)
 

@@ -14,11 +14,10 @@ the row negative_log_likelihood is.
 
 import functools
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from pe_lab.metrics.base import MeasuredMetric, Predictions, Sums
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records.record_schema import JsonObject
 
 METRIC = "negative_log_likelihood_by_place"
 
@@ -54,7 +53,7 @@ class NegativeLogLikelihoodByPlace(MeasuredMetric):
         return means
 
 
-def mean(row: Mapping[str, Any], stride: int | None = None) -> float | None:
+def mean(row: JsonObject, stride: int | None = None) -> float | None:
     """The mean in nats per symbol; None if the row has no value, or an index has none.
 
     Args:
@@ -80,7 +79,7 @@ def mean(row: Mapping[str, Any], stride: int | None = None) -> float | None:
     return math.fsum(of_window) / last
 
 
-def bits_by_index(row: Mapping[str, Any], per_octave: int = 4) -> dict[int, float]:
+def bits_by_index(row: JsonObject, per_octave: int = 4) -> dict[int, float]:
     """The bits of a row by index, from 1, as means over bins of equal width on a log axis.
 
     Returns:
@@ -100,13 +99,13 @@ def bits_by_index(row: Mapping[str, Any], per_octave: int = 4) -> dict[int, floa
     return means
 
 
-def perplexity(row: Mapping[str, Any], stride: int | None = None) -> float | None:
+def perplexity(row: JsonObject, stride: int | None = None) -> float | None:
     """The exponential of the mean: per byte, if symbols are bytes."""
     nats = mean(row, stride)
     return None if nats is None else math.exp(nats)
 
 
-def bits_per_byte(row: Mapping[str, Any], stride: int | None = None) -> float | None:
+def bits_per_byte(row: JsonObject, stride: int | None = None) -> float | None:
     """The mean in bits."""
     nats = mean(row, stride)
     return None if nats is None else nats / math.log(2)

@@ -67,7 +67,7 @@ def _check_attributes(task: Plugin, names: Sequence[str]) -> None:
             raise UserError(f"config.evaluate.attributes names {name!r} twice.")
 
 
-def _with_validation_lengths(values: dict[str, Any]) -> dict[str, Any]:
+def _with_validation_lengths(values: dict[str, object]) -> dict[str, Any]:
     """Return the values with the default validation lengths in place of None."""
     train, evaluate = values.get("train"), values.get("evaluate")
     if not isinstance(train, Mapping) or not isinstance(evaluate, Mapping):
@@ -88,7 +88,7 @@ def validation_lengths(min_length: int, max_length: int) -> tuple[int, ...]:
     return tuple(min_length + i * distance // max(last, 1) for i in range(last + 1))
 
 
-def _group(cls: type, values: Any, path: str) -> dict[str, Any]:
+def _group(cls: type, values: object, path: str) -> dict[str, Any]:
     """Return the fields of a dataclass from a mapping that holds them all, checked."""
     hints = {name: hint for name, hint in get_type_hints(cls).items() if name not in DERIVED}
     if not isinstance(values, Mapping):
@@ -114,11 +114,11 @@ def _inner_group(cls: Any, values: Any, path: str) -> object:
     return cls(**_group(cls, values, path))
 
 
-def _init_from(values: Any) -> InitFrom | None:
+def _init_from(values: object) -> InitFrom | None:
     return None if values is None else InitFrom(**_group(InitFrom, values, "config.init_from"))
 
 
-def _overrides(specs: Any) -> tuple[()]:
+def _overrides(specs: object) -> tuple[()]:
     """Check that they are a sequence. `from_dict` resolves them against the run."""
     if not isinstance(specs, list | tuple):
         raise UserError(

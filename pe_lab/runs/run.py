@@ -214,6 +214,6 @@ def _typed(hint: Any, value: Any) -> Any:
     return hint(**fields)  # type: ignore[operator]
 
 
-def _hash(content: Any) -> str:
+def _hash(content: object) -> str:
     text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

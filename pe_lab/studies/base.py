@@ -8,7 +8,7 @@ another type.
 import copy
 import types
 import typing
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 from ml_collections import ConfigDict, config_dict
 
@@ -47,7 +47,7 @@ def get_config() -> ConfigDict:
     return config
 
 
-def _value(default: object, hint: Any) -> object:
+def _value(default: object, hint: object) -> object:
     """Return a default as a ConfigDict holds it, which fixes the type of later values.
 
     A setting that may be None has a placeholder for its other type, or for any type if there are

@@ -4,6 +4,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -30,7 +31,7 @@ class _GroupProgress:
 
     plan: GroupPlan
     step: int = 0
-    state: Event = dataclasses.field(default_factory=dict)
+    state: dict[str, Any] = dataclasses.field(default_factory=dict)
     printed_at: float = 0.0
     has_ended: bool = False
 

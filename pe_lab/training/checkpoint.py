@@ -23,10 +23,11 @@ from jaxtyping import PyTree
 
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.records import records
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.system import files
 
 State = TypeVar("State")
-Notes = Mapping[str, Any]  # JSON that belongs to a state
+Notes = JsonObject  # JSON that belongs to a state
 Arrays = dict[str, Any]  # by their path in the state
 
 FILES = "sha256.json"  # sha256 of each file of a checkpoint, by its path
@@ -215,7 +216,7 @@ def _loaded(path: Path, wanted: Mapping[str, PyTree] | None) -> tuple[Arrays, No
         sharding = one_device if wanted is None else leaf.sharding or one_device
         abstract[name] = jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
     arrays: Arrays = ocp.load(path, abstract)
-    custom: Mapping[str, Any] = metadata.custom_metadata
+    custom: JsonObject = metadata.custom_metadata
     if custom["digest"] != _digest(arrays, custom["notes"]):
         raise DamagedCheckpoint("its content does not match its digest")
     return arrays, custom["notes"]

@@ -8,11 +8,12 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from multiprocessing.connection import Connection
-from typing import Any
 
-Event = Mapping[str, Any]  # a JSON object
+from pe_lab.runs.records.record_schema import JsonObject
+
+Event = JsonObject
 Report = Callable[[Event], None]
 
 

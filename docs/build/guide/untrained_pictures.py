@@ -22,7 +22,7 @@ _MEASURES = {
 }
 
 
-def draw(record: Mapping[str, Any], folder: Path) -> None:
+def draw(record: Mapping[str, object], folder: Path) -> None:
     """Draw the pictures of a record of docs/build/initialization.py."""
     figures = {
         "digits": digits,

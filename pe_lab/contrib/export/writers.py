@@ -107,7 +107,7 @@ def mlflow(out: Path, study: str, label: str, record: JsonObject) -> Writer:
         for group, values in record["config"].items()
     ]
     client.log_batch(run_id, params=parameters)
-    metrics: list[Any] = []  # written together, because each writing takes long
+    metrics: list[object] = []  # written together, because each writing takes long
 
     def log(step: int, numbers: Numbers) -> None:
         for name, value in numbers.items():
@@ -131,7 +131,7 @@ WRITERS: dict[str, Callable[..., Writer]] = {
 }
 
 
-def export(folder: Path, to: str, out: Path, **options: Any) -> int:
+def export(folder: Path, to: str, out: Path, **options: object) -> int:
     """Write every run of a study that has a curve.
 
     Args:

@@ -7,7 +7,6 @@ tell.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pe_lab.runs import grid
 from pe_lab.studies import base, suite_grid
@@ -71,7 +70,7 @@ def cost_config():
     return c
 
 
-def points(encodings: Sequence[Any], form: Form = FULL, names: Sequence[str] | None = None):
+def points(encodings: Sequence[object], form: Form = FULL, names: Sequence[str] | None = None):
     """Return the points of encodings on the tasks of a form, or on some of them.
 
     Training curves have two lengths only, to save time. A run keeps its id and its scores.

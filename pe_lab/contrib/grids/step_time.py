@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from pe_lab.runs import grid
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.runs.settings.labels import label
 from pe_lab.sweeps import study
@@ -41,7 +42,7 @@ class Program:
         self.compiled = jax.jit(chunk, donate_argnums=(0,)).lower(*arguments).compile()
         self.compile_seconds = time.monotonic() - started
 
-    def costs(self) -> dict[str, Any]:
+    def costs(self) -> JsonObject:
         """The costs that are known without running the program."""
         memory: Any = self.compiled.memory_analysis()
         return {
@@ -75,7 +76,7 @@ class Program:
         return time.monotonic() - started
 
 
-def measure(run: Run, num_steps: int) -> dict[str, Any]:
+def measure(run: Run, num_steps: int) -> JsonObject:
     """Compile the training of one member, and time `num_steps` steps of it.
 
     Returns:
@@ -90,8 +91,8 @@ def measure(run: Run, num_steps: int) -> dict[str, Any]:
 
 
 def over_nope(
-    values: dict[str, Any], encodings: tuple[dict[str, Any], ...], num_steps: int
-) -> dict[str, Any]:
+    values: dict[str, object], encodings: tuple[JsonObject, ...], num_steps: int
+) -> JsonObject:
     """Measure encodings in turns with nope.
 
     Args:
@@ -106,7 +107,7 @@ def over_nope(
     return {"label": label(encodings), "provenance": provenance(run), **cost}
 
 
-def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
+def compare(runs: Sequence[Run], num_steps: int) -> list[JsonObject]:
     """Measure several runs in turns.
 
     In each turn, two steps of the first run come before the step of a run, so that the second of
@@ -132,12 +133,12 @@ def compare(runs: Sequence[Run], num_steps: int) -> list[dict[str, Any]]:
     costs = [program.costs() for program in programs]
     # Turn 0 warms up. Column 0 is left out: that step only gives the next one its conditions.
     return [
-        cost | _times(turns[1:, i, 1:] if num_steps else None, cost["step_flops"])
+        {**cost, **_times(turns[1:, i, 1:] if num_steps else None, cost["step_flops"])}
         for i, cost in enumerate(costs)
     ]
 
 
-def _times(turns: np.ndarray | None, step_flops: int) -> dict[str, Any]:
+def _times(turns: np.ndarray | None, step_flops: int) -> JsonObject:
     """Return the times from [turns, 3]: seconds of the first run, seconds of this run, and the
     machine's peak, without the warm-up turn. All are None if nothing was timed.
     """
@@ -180,7 +181,7 @@ def _kept_bytes(setup: Setup) -> int:
     """Bytes that the forward pass of a step keeps for the backward pass, before any compiler."""
     data = setup.data("train")
 
-    def kept(params: Any) -> Any:
+    def kept(params: object) -> Any:
         batch = step.training_batch(setup, jax.random.key(0), jnp.asarray(0), data)
         return jax.vjp(lambda p: step.batch_loss(setup, p, batch), params)[1]
 

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -288,7 +287,7 @@ def _captions(spec: AnalysisSpec) -> dict[str, tuple[str, str]]:
     }
 
 
-def _cell(row: Mapping[str, Any] | None, column: str) -> Cell:
+def _cell(row: JsonObject | None, column: str) -> Cell:
     """Return a number of `setting_tables.by_variant`; a dash if the task has no such row."""
     if row is None:
         return Cell(DASH)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import jax
 
@@ -16,11 +15,12 @@ from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
 from pe_lab.runs.records import records
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.system import files, names, terminal
 from pe_lab.sweeps import design_checks, stages, study
 from pe_lab.sweeps.stages import Failures, Mode
 
-Encodings = tuple[dict[str, Any], ...]  # of one row
+Encodings = tuple[JsonObject, ...]  # of one row
 _COST_STEPS = 15  # timed steps of an encoding, each in turn with steps of nope
 
 

@@ -37,6 +37,7 @@ from jaxtyping import Array, Bool, Shaped
 
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding, Tokens
 from pe_lab.runs.plugins import plugins
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.settings import labels
 
 WIDTH, HEADS = 32, 4
@@ -59,7 +60,7 @@ Arrays = dict[str, Shaped[np.ndarray, "..."]]
 Encoding = InputEncoding | AttentionEncoding
 
 
-def specs() -> dict[str, dict[str, Any]]:
+def specs() -> dict[str, JsonObject]:
     """Return the encodings of the file by label: each with its defaults, then the variants."""
     encodings = []
     for name in plugins.names("encodings"):
@@ -87,7 +88,7 @@ def inputs() -> Arrays:
     }
 
 
-def build(spec: Mapping[str, Any]) -> Encoding:
+def build(spec: JsonObject) -> Encoding:
     """Return an encoding with the sizes of the file and fresh parameters."""
     return plugins.build(
         "encodings",
@@ -115,7 +116,7 @@ def set_parameters(encoding: Encoding, values: Mapping[str, np.ndarray]) -> None
     nnx.update(encoding, state)
 
 
-def _path(path: tuple[Any, ...]) -> str:
+def _path(path: tuple[object, ...]) -> str:
     return "/".join(map(str, path))
 
 

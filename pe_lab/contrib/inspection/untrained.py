@@ -15,8 +15,7 @@ to describe. Parameters are freshly initialized. A position of several axes is t
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -30,10 +29,11 @@ from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.positions.base import PositionScheme
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.plugins import plugins
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.settings.labels import label
 
 _CONTIGUOUS = {"name": "contiguous"}
-Spec = Mapping[str, Any]  # the name of a plugin and its arguments
+Spec = JsonObject  # the name of a plugin and its arguments
 
 
 @dataclasses.dataclass(frozen=True)

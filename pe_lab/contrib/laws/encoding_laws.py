@@ -1,7 +1,5 @@
 """All laws that every encoding must pass, one of your own package among them."""
 
-from typing import Any
-
 from pe_lab.contrib.laws.laws_of_computation import (
     accelerator_kernels_equal_the_reference,
     compiled_equals_eager,
@@ -76,7 +74,7 @@ def laws_of(architecture: str) -> list[str]:
     ]
 
 
-def check(spec: dict[str, Any], architecture: str = "decoder") -> list[str]:
+def check(spec: dict[str, object], architecture: str = "decoder") -> list[str]:
     """Run every law of an architecture on one encoding, for instance one of your own package.
 
     Returns:

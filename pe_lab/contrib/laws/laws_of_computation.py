@@ -74,7 +74,9 @@ def one_seed_gives_one_backbone(subject: Subject) -> None:
 
 
 @functools.cache
-def backbone_parameters(architecture: str, changes: tuple[tuple[str, Any], ...]) -> dict[Any, Any]:
+def backbone_parameters(
+    architecture: str, changes: tuple[tuple[str, object], ...]
+) -> dict[Any, Any]:
     """Parameters by path of the model without encodings, from the seed of `Subject.start`."""
     model = Subject((), architecture, changes).build()
     return dict(jax.tree_util.tree_leaves_with_path(models.params(model)))

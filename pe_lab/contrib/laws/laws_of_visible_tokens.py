@@ -1,7 +1,5 @@
 """Laws about the tokens that a token sees, as functions that raise AssertionError."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -56,7 +54,7 @@ def padding_does_not_reach_valid_tokens(subject: Subject) -> None:
     assert_close(alone(), padded(poisoned))
 
 
-def is_embedding(path: tuple[Any, ...]) -> bool:
+def is_embedding(path: tuple[object, ...]) -> bool:
     return str(path[1]) == "['embedding']"
 
 

@@ -37,7 +37,7 @@ def params(model: Transformer) -> dict[str, Any]:
     return nnx.to_pure_dict(nnx.state(model, nnx.Param))
 
 
-def moved(start: dict[str, Any]) -> dict[str, Any]:
+def moved(start: dict[str, object]) -> dict[str, Any]:
     """Parameters away from their start, so that all matter: scales from 1, biases from 0."""
     leaves = [
         jnp.asarray(np.asarray(p) + noise(i, p.shape)) for i, p in enumerate(jax.tree.leaves(start))
@@ -75,7 +75,7 @@ def by_stack(model: Transformer, stream: Stream, source: Stream | None = None) -
     return streams if source is None else {**streams, "encoder": source}
 
 
-def prefix(lengths: Any, length: int) -> jax.Array:
+def prefix(lengths: object, length: int) -> jax.Array:
     """[B, L], True at the first tokens of each row."""
     lengths = lengths if isinstance(lengths, jax.Array) else np.asarray(lengths)
     return jnp.asarray(np.arange(length)[None] < lengths[:, None])
@@ -112,20 +112,20 @@ class DifferenceError(AssertionError):
         super().__init__(f"differ by {self.largest}" + ("" if should_agree else " only"))
 
 
-def assert_close(a: Any, b: Any, tolerance: float | int = 2e-5) -> None:
+def assert_close(a: object, b: object, tolerance: float | int = 2e-5) -> None:
     a, b = _comparable(a, b)
     assert a.shape == b.shape, f"shapes {a.shape} and {b.shape}"
     if np.abs(a - b).max() > tolerance:
         raise DifferenceError(a, b, tolerance, should_agree=True)
 
 
-def assert_differs(a: Any, b: Any, least: float | int = 1e-3) -> None:
+def assert_differs(a: object, b: object, least: float | int = 1e-3) -> None:
     a, b = _comparable(a, b)
     if np.abs(a - b).max() <= least:
         raise DifferenceError(a, b, least, should_agree=False)
 
 
-def _comparable(*arrays: Any) -> list[np.ndarray]:
+def _comparable(*arrays: object) -> list[np.ndarray]:
     """The arrays, whose values must be finite."""
     converted = [np.asarray(array) for array in arrays]
     for array in converted:

@@ -133,7 +133,7 @@ LAWS: dict[str, Callable[[PositionScheme], None]] = {
 }
 
 
-def build(spec: dict[str, Any]) -> Any:
+def build(spec: dict[str, object]) -> Any:
     return plugins.build("positions", plugins.resolve("positions", spec), num_layers=NUM_LAYERS)
 
 
@@ -145,7 +145,7 @@ def mask(lengths: Sequence[int] = LENGTHS, padded: int = 7) -> jax.Array:
     return jnp.arange(padded)[None] < jnp.asarray(lengths)[:, None]
 
 
-def wide(values: Any, is_token: jax.Array) -> jax.Array:
+def wide(values: object, is_token: jax.Array) -> jax.Array:
     """A value a token, as long as a mask, in each of its rows; 0 at padding."""
     row = np.asarray(values)
     padding = np.zeros((is_token.shape[1] - len(row), *row.shape[1:]), row.dtype)

@@ -2,7 +2,6 @@
 
 import traceback
 from collections.abc import Iterator
-from typing import Any
 
 from pe_lab.contrib.laws import report_lines
 from pe_lab.contrib.laws.scheme_laws import LAWS, build
@@ -10,7 +9,7 @@ from pe_lab.runs.errors import one_line
 
 
 def check(
-    spec: dict[str, Any],
+    spec: dict[str, object],
     *,
     only: str | None = None,
     keep_going: bool = False,

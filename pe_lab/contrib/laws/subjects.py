@@ -129,7 +129,7 @@ class Subject:
         )
 
     def source(
-        self, tokens: Any = None, *parts: Any, arange: bool = False, **more: Any
+        self, tokens: object = None, *parts: object, arange: bool = False, **more: object
     ) -> Stream | None:
         """Default input of an encoder–decoder's encoder, with parts replaced. None elsewhere."""
         if self.architecture != "encoder_decoder":

@@ -67,7 +67,7 @@ class Prose:
         cases = self.chosen.cases
         return cases[cases["variant"].isin(names)] if names else cases
 
-    def _only(self, values: Iterable[Any], what: str) -> Any:
+    def _only(self, values: Iterable[object], what: str) -> Any:
         """Return the only value. Raises UserError if there are several."""
         different = set(values)
         if len(different) != 1:

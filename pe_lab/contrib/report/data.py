@@ -64,7 +64,7 @@ def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
                 for offset in chosen.offsets
             ]
         variants.append({"name": label, **entry, "values": cells})
-    origins: list[Any] = []
+    origins: list[object] = []
     full = plotted.full
     labels = dict(zip(full.by_name, _labels(full), strict=True))
     trained = full.cases[full.cases["evaluation"] == 0]
@@ -254,7 +254,7 @@ def _cell(
     return cell
 
 
-def _run(record: JsonObject, differs: JsonObject, origins: list[Any]) -> JsonObject:
+def _run(record: JsonObject, differs: JsonObject, origins: list[object]) -> JsonObject:
     origin = dict(record["provenance"])
     started = origin.pop("started", None)  # all else is the same in most runs
     if origin not in origins:
@@ -281,14 +281,14 @@ def _run(record: JsonObject, differs: JsonObject, origins: list[Any]) -> JsonObj
     }
 
 
-def _short(value: Any) -> Any:
+def _short(value: object) -> Any:
     """Round a number to five digits. Other values stay as they are."""
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
 def _flat(config: JsonObject, path: str = "") -> JsonObject:
     """Return the settings by dotted path. The spec of a plugin is one value."""
-    settings: dict[str, Any] = {}
+    settings: dict[str, object] = {}
     for key, value in config.items():
         is_group = isinstance(value, Mapping) and "name" not in value
         if is_group:

@@ -86,7 +86,7 @@ def source(file: StudyFile, records: Iterable[JsonObject], missing: int) -> str:
     )
 
 
-def _config(config: JsonObject, run_records: Mapping[str, JsonObject]) -> dict[str, Any]:
+def _config(config: JsonObject, run_records: Mapping[str, JsonObject]) -> JsonObject:
     """Return the settings of a run as a study's config states them.
 
     The seed of the data is None if it equals the run's seed. A run to start from is selected by its
@@ -129,7 +129,7 @@ def _differences(a: Any, b: Any, path: str = "") -> set[str]:
 
 
 def _without_inner_axes(
-    config: dict[str, Any], path: str, axes: Iterable[str], base: dict[str, Any]
+    config: JsonObject, path: str, axes: Iterable[str], base: JsonObject
 ) -> Any:
     """Return the value of an axis. Axes inside it have the value of the first run.
 
@@ -147,11 +147,11 @@ def _without_inner_axes(
     return value
 
 
-def _code(value: Any) -> str:
+def _code(value: object) -> str:
     return pprint.pformat(_tuples(value), width=120, sort_dicts=False)
 
 
-def _tuples(value: Any) -> Any:
+def _tuples(value: object) -> Any:
     """Replace the lists of JSON by tuples, as in configs."""
     if isinstance(value, Mapping):
         return {key: _tuples(inner) for key, inner in value.items()}

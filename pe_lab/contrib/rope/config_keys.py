@@ -7,9 +7,9 @@ text in the place of a number.
 
 import difflib
 from collections.abc import Mapping
-from typing import Any
 
 from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.settings import typed_values
 
 # Words in the names of keys that say something about positions.
@@ -40,7 +40,7 @@ _NUMBERS = (
     *("low_freq_factor", "high_freq_factor"),
 )
 # Of the config and of its rope_parameters.
-_TYPES: dict[str, Any] = {
+_TYPES: JsonObject = {
     **dict.fromkeys(_WHOLE, int),
     **dict.fromkeys(_NUMBERS, float),
     **dict.fromkeys(("rope_interleave", "mrope_interleaved", "truncate"), bool),
@@ -54,7 +54,7 @@ _TYPES: dict[str, Any] = {
 _READ = (*_KNOWN, *_TYPES, "sliding_window", "text_config", "model_type")
 
 
-def text_part(config: Mapping[str, Any]) -> dict[str, Any]:
+def text_part(config: JsonObject) -> JsonObject:
     """Return the typed keys of the text model, without null values except for `sliding_window`.
 
     Raises:
@@ -91,7 +91,7 @@ def _is_misspelt(key: str) -> bool:
     return bool(near) and abs(len(near[0]) - len(key)) <= 1
 
 
-def checked_object(value: Any, name: str) -> Mapping[str, Any]:
+def checked_object(value: object, name: str) -> JsonObject:
     """Return a value that is an object of JSON.
 
     Raises:
@@ -102,7 +102,7 @@ def checked_object(value: Any, name: str) -> Mapping[str, Any]:
     return value
 
 
-def typed(keys: Mapping[str, Any]) -> dict[str, Any]:
+def typed(keys: JsonObject) -> JsonObject:
     """Return keys with values of their types, lists as tuples; other keys as they are.
 
     Raises:
@@ -121,7 +121,7 @@ def typed(keys: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def head_dim(model: Mapping[str, Any]) -> int | None:
+def head_dim(model: JsonObject) -> int | None:
     """Return the width of a head; None if the config does not say it."""
     if model.get("head_dim") is not None:
         return int(model["head_dim"])
@@ -130,7 +130,7 @@ def head_dim(model: Mapping[str, Any]) -> int | None:
     return width // heads if width and heads else None
 
 
-def rounded(model: Mapping[str, Any], fraction: float) -> float:
+def rounded(model: JsonObject, fraction: float) -> float:
     """Return a partial_rotary_factor with its channels rounded down, as in transformers."""
     width = head_dim(model)
     if width is None or int(fraction * width) == round(fraction * width):

@@ -4,10 +4,10 @@ They are read from the files of the families in transformers 5.24.0.
 """
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records.record_schema import JsonObject
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 _OTHER_MIXER = "linear_attention"  # a layer without attention, which has no positions
@@ -72,7 +72,7 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def layer_labels(model: Mapping[str, Any], family: Family) -> list[str | None]:
+def layer_labels(model: JsonObject, family: Family) -> list[str | None]:
     """The type of each layer; None: it has no rotary embedding.
 
     Raises:

@@ -16,20 +16,21 @@ softmax, which its attention computes from `mscale_all_dim`, is not in the encod
 `softmax_factor` returns it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pe_lab.contrib.rope import config_keys, rope_types
 from pe_lab.contrib.rope.config_keys import BASES, FRACTIONS, PARAMETERS, TEMPERATURE
 from pe_lab.contrib.rope.families import FAMILIES, FULL, SLIDING, Family, layer_labels
 from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.records.record_schema import JsonObject
 
-Spec = dict[str, Any]  # an encoding of a config: dict(name=..., ...)
+Spec = JsonObject  # an encoding of a config: dict(name=..., ...)
 
 _LAYOUTS = {"rope": "interleaved", "mrope": "half"}  # the defaults of the encodings
 
 
-def read(config: Mapping[str, Any]) -> tuple[Spec, ...]:
+def read(config: JsonObject) -> tuple[Spec, ...]:
     """The encodings of a published model.
 
     Args:
@@ -67,7 +68,7 @@ def read(config: Mapping[str, Any]) -> tuple[Spec, ...]:
     return _on_layers(by_layer)
 
 
-def softmax_factor(config: Mapping[str, Any]) -> float:
+def softmax_factor(config: JsonObject) -> float:
     """The factor of q·k that no encoding has: that of DeepSeek's `mscale_all_dim`, or 1.
 
     Raises:
@@ -84,7 +85,7 @@ def softmax_factor(config: Mapping[str, Any]) -> float:
     return rope_types.growth(factor, weight) ** 2
 
 
-def _model(config: Mapping[str, Any]) -> tuple[dict[str, Any], str, Family]:
+def _model(config: JsonObject) -> tuple[JsonObject, str, Family]:
     """The keys of the text model, its family's name and the family."""
     model = config_keys.text_part(config)
     name = str(model.get("model_type", "llama"))
@@ -95,14 +96,14 @@ def _model(config: Mapping[str, Any]) -> tuple[dict[str, Any], str, Family]:
     return model, name, family
 
 
-def _rotary(model: Mapping[str, Any], parameters: Mapping[str, Any]) -> Spec:
+def _rotary(model: JsonObject, parameters: JsonObject) -> Spec:
     """The encoding of complete rope_parameters, without its layout."""
     max_positions = model.get("max_position_embeddings", model.get("n_positions"))
     trained_length = model.get("original_max_position_embeddings")
     return rope_types.read(parameters, max_positions, trained_length)
 
 
-def _check_family(model: Mapping[str, Any], name: str, family: Family) -> None:
+def _check_family(model: JsonObject, name: str, family: Family) -> None:
     """Check that the family reads the keys, and that those that it needs are there."""
     unread = []
     if family.local_base is None:
@@ -122,10 +123,10 @@ def _check_family(model: Mapping[str, Any], name: str, family: Family) -> None:
 
 
 def _parameters(
-    model: Mapping[str, Any], family: Family, labels: Sequence[str | None]
-) -> dict[str | None, dict[str, Any] | None]:
+    model: JsonObject, family: Family, labels: Sequence[str | None]
+) -> dict[str | None, JsonObject | None]:
     """The complete rope_parameters of each type of layer; None: it has no rotary embedding."""
-    given: dict[str, Any] = next((model[key] for key in PARAMETERS if model.get(key)), {})
+    given: JsonObject = next((model[key] for key in PARAMETERS if model.get(key)), {})
     types = {label for label in labels if label is not None}
     if types.intersection(given):  # one for each type of layer
         for key in given:
@@ -139,7 +140,7 @@ def _parameters(
         by_type = dict.fromkeys(types, given)
         if family.local_base is not None:
             by_type[SLIDING] = {}
-    complete: dict[str | None, dict[str, Any] | None] = {}
+    complete: dict[str | None, JsonObject | None] = {}
     for label, parameters in by_type.items():
         if parameters is None:
             complete[label] = None
@@ -157,7 +158,7 @@ def _parameters(
     return complete
 
 
-def _base(model: Mapping[str, Any], family: Family, label: str) -> float:
+def _base(model: JsonObject, family: Family, label: str) -> float:
     """The rope_theta of a type of layer, outside of its parameters."""
     if label == SLIDING and family.local_base is not None:
         local = model.get("rope_local_base_freq")
@@ -168,7 +169,7 @@ def _base(model: Mapping[str, Any], family: Family, label: str) -> float:
     return next((model[key] for key in BASES if key in model), family.base)
 
 
-def _fraction(model: Mapping[str, Any], family: Family) -> dict[str, float]:
+def _fraction(model: JsonObject, family: Family) -> dict[str, float]:
     """The partial_rotary_factor outside of parameters, as a key, if it is not 1."""
     if "qk_rope_head_dim" in model:  # these rotate, and the others of a query do not
         rotated = model["qk_rope_head_dim"]
@@ -181,11 +182,11 @@ def _fraction(model: Mapping[str, Any], family: Family) -> dict[str, float]:
     return {} if fraction == 1 else {"partial_rotary_factor": fraction}
 
 
-def masks(config: Mapping[str, Any]) -> dict[str, int]:
+def masks(config: JsonObject) -> dict[str, int]:
     """The windows and chunks of a model's attention, by their keys; no encoding has them."""
     model, _, _ = _model(config)
     if model.get("use_sliding_window") is False:
-        model["sliding_window"] = None
+        model = {**model, "sliding_window": None}
     found = {key: model.get(key) for key in ("sliding_window", "attention_chunk_size")}
     return {key: size for key, size in found.items() if size}
 
@@ -203,7 +204,7 @@ def _on_layers(by_layer: Sequence[Spec | None]) -> tuple[Spec, ...]:
     return tuple(encodings)
 
 
-def write(encodings: Sequence[Mapping[str, Any]], num_layers: int) -> dict[str, Any]:
+def write(encodings: Sequence[JsonObject], num_layers: int) -> JsonObject:
     """The keys of a config.json from which `read` gives these encodings.
 
     Args:
@@ -214,8 +215,8 @@ def write(encodings: Sequence[Mapping[str, Any]], num_layers: int) -> dict[str, 
     Raises:
       UserError: an encoding or an argument has no key, or a layer rotates twice.
     """
-    keys: dict[str, Any] = {"num_hidden_layers": num_layers}
-    by_layer: list[dict[str, Any] | None] = [None] * num_layers
+    keys: dict[str, object] = {"num_hidden_layers": num_layers}
+    by_layer: list[JsonObject | None] = [None] * num_layers
     layouts = set()
     dynamic_lengths = set()
     tempered = None
@@ -274,7 +275,7 @@ def _layers(name: str, layers: Any, num_layers: int) -> tuple[int, ...]:
     return tuple(sorted(layers))
 
 
-def _temperature_keys(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _temperature_keys(arguments: JsonObject) -> JsonObject:
     """The keys of a position_temperature."""
     keys = {"attn_temperature_tuning": True}
     names = {argument: key for key, argument in TEMPERATURE.items()}

@@ -4,10 +4,10 @@ Keys and their meaning follow transformers 5.24.0, modeling_rope_utils.py.
 """
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.records.record_schema import JsonObject
 
 _TRAINED = "original_max_position_embeddings"
 # rope_type -> the value of RoPE's `scaling`
@@ -61,8 +61,8 @@ _REQUIRED = {
 
 
 def read(
-    parameters: Mapping[str, Any], max_positions: int | None, trained_length: int | None = None
-) -> dict[str, Any]:
+    parameters: JsonObject, max_positions: int | None, trained_length: int | None = None
+) -> JsonObject:
     """The encoding, `rope` or `mrope`, without its layout.
 
     Args:
@@ -88,7 +88,7 @@ def read(
     for key in _REQUIRED.get(kind, ()):
         if key not in given:
             raise UserError(f"The rope_type {kind!r} needs {key}.")
-    arguments: dict[str, Any] = {"base": given["rope_theta"]}
+    arguments: dict[str, object] = {"base": given["rope_theta"]}
     fraction = given.get("partial_rotary_factor", 1.0)
     if fraction != 1:
         arguments["proportion" if kind == "proportional" else "fraction"] = fraction
@@ -106,7 +106,7 @@ def read(
     return {"name": "mrope", **arguments, "sections": sections, "order": order}
 
 
-def _type(given: Mapping[str, Any]) -> str:
+def _type(given: JsonObject) -> str:
     """The rope_type, under its present name."""
     kinds = [_EARLIER_NAMES.get(given[key], given[key]) for key in _COMMON[:2] if key in given]
     if len(set(kinds)) > 1:
@@ -117,7 +117,7 @@ def _type(given: Mapping[str, Any]) -> str:
     return kind
 
 
-def _derived(kind: str, given: Mapping[str, Any], max_positions: int | None) -> dict[str, Any]:
+def _derived(kind: str, given: JsonObject, max_positions: int | None) -> JsonObject:
     """Arguments that follow from other keys."""
     derived: dict[str, Any] = {}
     trained = given.get(_TRAINED, max_positions)
@@ -143,7 +143,7 @@ def growth(factor: float, mscale: float) -> float:
     return 0.1 * mscale * math.log(factor) + 1 if factor > 1 else 1.0
 
 
-def write(encoding: Mapping[str, Any]) -> dict[str, Any]:
+def write(encoding: JsonObject) -> JsonObject:
     """The `rope_parameters` of a `rope` or `mrope`, without its layout.
 
     dynamic_ntk's trained length is the config's `max_position_embeddings`, which is left out.
@@ -158,7 +158,7 @@ def write(encoding: Mapping[str, Any]) -> dict[str, Any]:
     if kind is None:
         raise UserError(f"rope's scaling {scaling!r} has no rope_type.")
     base = rest.pop("base", 10_000.0 if name == "rope" else 1_000_000.0)
-    parameters: dict[str, Any] = {"rope_theta": base}
+    parameters: dict[str, object] = {"rope_theta": base}
     proportion = rest.pop("proportion", 1.0)
     fraction = rest.pop("fraction", 1.0)
     if proportion != 1:

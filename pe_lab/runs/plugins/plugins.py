@@ -198,7 +198,7 @@ def _resolve_inner(family: str, value: object, cls: type, name: str) -> Plugin:
     return plugin
 
 
-def build(family: str, plugin: Plugin, **context: Any) -> Any:
+def build(family: str, plugin: Plugin, **context: object) -> Any:
     """Return the object of a plugin.
 
     Args:
@@ -238,5 +238,5 @@ def _constructor_error(name: str, cls: type, error: BaseException) -> UserError:
     return UserError(f"{name!r} cannot be built ({where}): {described(error)}.")
 
 
-def _built(family: str, value: Any, context: Mapping[str, Any]) -> Any:
+def _built(family: str, value: object, context: Mapping[str, object]) -> Any:
     return build(family, value, **context) if isinstance(value, Plugin) else value

@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import record_rows
@@ -34,12 +33,12 @@ class EvaluationPoint:
     def row(
         self,
         metric: str,
-        value: Any,
+        value: object,
         count: int,
         reason: str | None = None,
         *,
         attribute: str | None = None,
-        **details: Any,
+        **details: object,
     ) -> RecordRow:
         """A row of a record.
 

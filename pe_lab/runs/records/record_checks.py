@@ -70,13 +70,13 @@ def _mistake_in_row(row: JsonObject) -> str | None:
     return None
 
 
-def _has_digests(sources: Any) -> bool:
+def _has_digests(sources: object) -> bool:
     if not isinstance(sources, dict):
         return False
     return all(digest is None or isinstance(digest, str) for digest in sources.values())
 
 
-def _has_label(override: Any) -> bool:
+def _has_label(override: object) -> bool:
     return isinstance(override, dict) and isinstance(override.get("label"), str)
 
 

@@ -9,7 +9,6 @@ bytes instead of serializing the content again, which takes as long as reading i
 import hashlib
 import json
 import re
-from typing import Any
 
 from pe_lab.runs.records.record_schema import JsonObject, Record
 from pe_lab.runs.system import files
@@ -47,7 +46,7 @@ def is_intact(text: bytes) -> bool:
     return hashlib.sha256(content).hexdigest().encode() == start[1]
 
 
-def head(text: bytes) -> dict[str, Any]:
+def head(text: bytes) -> JsonObject:
     """Return the record of an intact line without its rows and its curve, which are most of it.
 
     They may be there nevertheless, if a setting of a plugin has the name of one of them.

@@ -28,7 +28,7 @@ def row(
     length: int,
     offset: int,
     metric: str,
-    value: Any,
+    value: object,
     count: int,
     reason: str | None = None,
     override: JsonObject | None = None,

@@ -154,7 +154,7 @@ def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
     if b"\\" in text or not text.isascii():
         rows = list(map(record_rows.printable, record["rows"]))
         kept = {"config": record["config"], "rows": rows}
-        record = {**texts.printable_values(record | dict.fromkeys(kept)), **kept}
+        record = {**texts.printable_values({**record, **dict.fromkeys(kept)}), **kept}
     # A record may lack newer settings or have removed ones. Its digest is still the file's.
     config = older_records.with_current_settings(record["config"], path)
     return cast(Record, {**record, "config": config})

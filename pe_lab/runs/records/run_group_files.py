@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pe_lab.runs import config
 from pe_lab.runs.records import older_records, records
@@ -39,7 +38,7 @@ def progress_path(folder: Path, group_id: str) -> Path:
     return folder / "progress" / f"{group_id}.json"
 
 
-def read_progress(folder: Path, group_id: str) -> dict[str, Any]:
+def read_progress(folder: Path, group_id: str) -> JsonObject:
     """Return the latest event of a run group; empty if its file is missing or damaged."""
     try:
         return files.read_object(progress_path(folder, group_id))

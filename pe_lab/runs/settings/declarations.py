@@ -131,9 +131,9 @@ def check_keys(owner: str, values: Iterable[object], names: Iterable[str]) -> No
 
 def read(
     cls: type,
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     name_of: Callable[[str], str],
-    readers: Mapping[str, Callable[[Any], object]] = MappingProxyType({}),
+    readers: Mapping[str, Callable[[object], object]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return the values of a dataclass's fields, each checked against its type and its bounds.
 

@@ -91,7 +91,7 @@ class Evaluate:
         return (*self.lengths, *self.validation_lengths, *self.curve_lengths)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a value as JSON knows it: dataclasses as dictionaries, tuples as lists."""
     if isinstance(value, Plugin):
         return plain(value.to_dict())

@@ -82,7 +82,7 @@ def _override_label(parts: JsonObject) -> str:
     return ", ".join(words)
 
 
-def _overridden_task(spec: Any, run: Run) -> Plugin:
+def _overridden_task(spec: object, run: Run) -> Plugin:
     """Return the run's task with other arguments.
 
     Raises:
@@ -126,7 +126,7 @@ def _completed_parts(parts: JsonObject, run: Run) -> dict[str, object]:
     return completed
 
 
-def _completed(spec: Any, trained: list[dict[str, object]]) -> Any:
+def _completed(spec: object, trained: list[dict[str, object]]) -> Any:
     """Return a spec with its open arguments taken from the trained one of the same name.
 
     The trained one is removed from the list, so that it completes one spec only.

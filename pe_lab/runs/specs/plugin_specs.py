@@ -23,7 +23,7 @@ def evaluated_task(task: Plugin, exact_operands: str) -> Plugin:
     return Plugin(task.name, tuple(sorted(arguments.items())))
 
 
-def encodings(specs: Any) -> tuple[Encoding, ...]:
+def encodings(specs: object) -> tuple[Encoding, ...]:
     """Return the checked encodings of a model.
 
     Args:
@@ -67,7 +67,7 @@ def _encoding(spec: Any) -> Encoding:
     )
 
 
-def _own_scheme(spec: Any) -> Plugin:
+def _own_scheme(spec: object) -> Plugin:
     if isinstance(spec, str):  # as a label writes it: fire(positions=contiguous)
         spec = dict(name=spec)
     return plugins.resolve("positions", spec)

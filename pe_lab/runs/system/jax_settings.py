@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records.record_schema import JsonObject
 
 STANDARD = MappingProxyType(
     {
@@ -38,7 +39,7 @@ def bind() -> None:
     _set(STANDARD)
 
 
-def current() -> dict[str, Any]:
+def current() -> JsonObject:
     """The settings that STANDARD names; before JAX is imported, those that it will read."""
     jax = sys.modules.get("jax")
     if jax is None:
@@ -46,10 +47,10 @@ def current() -> dict[str, Any]:
     return {name: _plain(getattr(jax.config, name)) for name in STANDARD}
 
 
-def recorded() -> dict[str, Any]:
+def recorded() -> JsonObject:
     """The settings that provenance has: those of STANDARD, and those that change the rounding."""
     jax: Any = sys.modules["jax"]
-    settings = current()
+    settings = dict(current())
     for name in _RECORDED:
         settings[name] = _plain(jax.config.values[name])
     for name in _VARIABLES:
@@ -85,7 +86,7 @@ def kept(module: str) -> Iterator[None]:
             _set(before)
 
 
-def differing(settings: Any, other: Any) -> dict[str, Any]:
+def differing(settings: Any, other: Any) -> JsonObject:
     """The settings of STANDARD that differ from other ones. A missing one is the standard."""
     changes = {}
     for name, standard in STANDARD.items():
@@ -95,7 +96,7 @@ def differing(settings: Any, other: Any) -> dict[str, Any]:
     return changes
 
 
-def _refusal(who: str, changes: dict[str, Any]) -> UserError:
+def _refusal(who: str, changes: JsonObject) -> UserError:
     name, value = next(iter(changes.items()))
     return UserError(
         f"{who} sets {name} to {value!r}. pe_lab computes with {STANDARD[name]!r}, because equal "
@@ -119,5 +120,5 @@ def _from_environment(name: str, standard: Any) -> Any:
     return type(standard)(text)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return getattr(value, "value", value)  # some are members of an enumeration

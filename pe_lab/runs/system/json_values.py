@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 
 def mistake(value: object) -> str | None:
@@ -14,7 +13,7 @@ def mistake(value: object) -> str | None:
     return f"its {path.removeprefix('.')} is {reason}" if path else f"it is {reason}"
 
 
-def _first_mistake(value: Any) -> tuple[str, str] | None:
+def _first_mistake(value: object) -> tuple[str, str] | None:
     """Return the path and the reason of the first mistake."""
     if isinstance(value, str):
         return None if is_unicode(value) else ("", f"{value!r}, which is not valid Unicode")

@@ -25,7 +25,7 @@ def is_printable(text: str) -> bool:
     return printable(text) == text
 
 
-def printable_values(content: Any) -> Any:
+def printable_values(content: object) -> Any:
     """Return plain data with `printable` texts."""
     if isinstance(content, str):
         return printable(content)

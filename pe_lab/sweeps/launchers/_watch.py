@@ -63,7 +63,5 @@ class Watch:
     def end(self, file: Path, status: int, error: str | None = None) -> None:
         """Report the end of a run group that does not start again."""
         self.statuses[file.stem] = status
-        ended: Event = {"event": "ended", "status": status}
-        if error is not None:
-            ended["error"] = error
-        self._on_event(file.stem, ended)
+        reason = {} if error is None else {"error": error}
+        self._on_event(file.stem, {"event": "ended", "status": status, **reason})

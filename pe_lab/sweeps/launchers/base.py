@@ -9,18 +9,18 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pe_lab import import_path
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
+from pe_lab.runs.records.record_schema import JsonObject
 
 # The status of a run group that took longer than its execution.time_limit. It is not tried again.
 TIME_LIMIT = -signal.SIGALRM
 # XLA's flags for a worker with one core, on which several threads would only take turns
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 _CACHE = "JAX_COMPILATION_CACHE_DIR"
-Event = dict[str, Any]  # a JSON object
+Event = JsonObject
 OnEvent = Callable[[str, Event], None]  # called with a run group's id
 
 

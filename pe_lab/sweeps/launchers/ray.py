@@ -21,7 +21,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from pe_lab.runs.errors import UserError, one_line, raise_if_interrupted
 from pe_lab.runs.records import run_group_files
@@ -87,7 +86,7 @@ class _RayTasks:
         self.most = launcher.workers  # None: Ray queues the tasks that it has no room for
         self.watch = Watch(folder, on_event)
         self.waiting: deque[Path] = deque()
-        self.running: dict[Any, Path] = {}  # by the reference of a task's result
+        self.running: dict[object, Path] = {}  # by the reference of a task's result
         self.variables = launcher.variables()
         # Ray would retry a task silently. Tasks are retried here instead.
         task = ray.remote(num_cpus=launcher.cpus, num_gpus=launcher.gpus, max_retries=0)
@@ -133,7 +132,7 @@ class _RayTasks:
             if status == locks.LATER:  # of a task that another sweep trains: do not ask at once
                 time.sleep(_LOOK_AGAIN)
 
-    def _status(self, result: Any) -> int:
+    def _status(self, result: object) -> int:
         """The exit status of a task; the status of SIGKILL if its worker or machine has died."""
         try:
             return self.ray.get(result)

@@ -13,7 +13,6 @@ MLflow writes to MLFLOW_TRACKING_URI if it is set. Exit status: 0, or 2 for wron
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, file_path, flag
@@ -54,7 +53,7 @@ def _export(options: Options, to: str, out: Path) -> int:
         return weights.write(options.study, out)
     from pe_lab.contrib.export import writers
 
-    more: dict[str, Any] = {"online": True} if options.online else {}
+    more: dict[str, object] = {"online": True} if options.online else {}
     return writers.export(options.study, to, out, **more)
 
 

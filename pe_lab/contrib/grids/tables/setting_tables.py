@@ -6,9 +6,6 @@ validation chooses; what each rule of choice loses, and whether it ranks variant
 does; and how much of the variance is due to the variant, the value and the seed.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -20,6 +17,7 @@ from pe_lab.results.formats import DASH, Cell, Table, bracket, difference, numbe
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.results.summary import groups
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies.analysis_spec import AnalysisSpec
 
 FEWEST_SEEDS = 4  # two halves of two seeds
@@ -133,12 +131,12 @@ def intervals_note(runs: pd.DataFrame) -> str:
     return f" are percentile bootstraps, which draw seeds anew for all settings at once{covers}."
 
 
-def counts(row: Mapping[str, Any]) -> Cell:
+def counts(row: JsonObject) -> Cell:
     """Return the runs of a row of `by_variant` that extrapolate, of those that are solved."""
     return Cell(f"{row['extrapolates']}/{row['solved']}")
 
 
-def cell(row: Mapping[str, Any], column: str) -> Cell:
+def cell(row: JsonObject, column: str) -> Cell:
     """Return a number of `by_variant` with its interval.
 
     Args:

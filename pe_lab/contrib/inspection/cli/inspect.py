@@ -15,7 +15,6 @@ for wrong arguments.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pe_lab.cli import _config_files
 from pe_lab.cli._arguments import (
@@ -27,6 +26,7 @@ from pe_lab.cli._arguments import (
     whole_numbers,
 )
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.settings.labels import parse_several
 from pe_lab.runs.system import terminal
 
@@ -130,13 +130,13 @@ def _compare_runs(study: Path, run_id: str, other_id: str, options: Options) -> 
         terminal.show(f"\nJensen-Shannon divergence in bits at length {length}:\n\n{table}")
 
 
-def _specs(options: Options) -> list[dict[str, Any]]:
+def _specs(options: Options) -> list[JsonObject]:
     """Return the encodings, each once."""
     specs = parse_several(", ".join(options.names))
     return [spec for i, spec in enumerate(specs) if spec not in specs[:i]]
 
 
-def _scheme(options: Options) -> dict[str, Any]:
+def _scheme(options: Options) -> JsonObject:
     schemes = parse_several(options.positions or "contiguous")
     if len(schemes) != 1:
         raise UserError(f"--positions takes one scheme, got {options.positions!r}.")

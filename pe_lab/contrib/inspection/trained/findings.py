@@ -4,11 +4,10 @@ Rows are flat, so that they can be read as tables. Layers and heads count from 1
 """
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
 
 from pe_lab.contrib.inspection.trained.input_embeddings import InputParts
 from pe_lab.contrib.inspection.trained.observations import FirstExample
+from pe_lab.runs.records.record_schema import JsonObject
 
 BEFORE, DURING, AFTER = "before training", "during training", "after training"
 
@@ -152,7 +151,7 @@ class InspectedRun:
     """
 
     run_id: str
-    config: Mapping[str, Any]
+    config: JsonObject
     unit: str
     trained_length: int
     lengths: list[int]
@@ -181,7 +180,7 @@ class Findings:
     missing: list[str]
     first_examples: dict[int, FirstExample]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain data of all findings but the first examples."""
         without_arrays = dataclasses.replace(self, first_examples={})
         values = dataclasses.asdict(without_arrays)

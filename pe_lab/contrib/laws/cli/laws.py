@@ -86,7 +86,7 @@ def law_names(family: str) -> list[str]:
     ]
 
 
-def _arguments(spec: dict[str, Any], options: Options) -> dict[str, Any]:
+def _arguments(spec: dict[str, object], options: Options) -> dict[str, Any]:
     """The arguments of the report."""
     arguments = {
         "spec": spec,
