@@ -1,14 +1,18 @@
-"""Writes a small working encoding, position scheme, task or metric, and its test.
+"""Writes a small working encoding, position scheme, task or metric, and its test, or a study.
 
     pe-lab new encodings my_bias                  # a bias of the distance
     pe-lab new encodings my_rope --kind=rotation  # or input, data
     pe-lab new positions my_scheme
     pe-lab new tasks my_task
     pe-lab new metrics my_metric
+    pe-lab new study my_text --text=notes/        # a config for a folder or a file of text
 
 In the top folder of a checkout of pe_lab, the files go where its members and tests are. Elsewhere
 they go into the current folder, and a config names the class: dict(name="my_bias:MyBias"). Both
 files are complete: the laws pass, and nothing else has to be changed. Replace the equation.
+
+A study is one config, in configs/ if there is this folder. It runs as it is: its lengths are those
+that the text has.
 """
 
 import importlib.util
@@ -17,11 +21,13 @@ import string
 from dataclasses import dataclass
 from pathlib import Path
 
+from pe_lab.cli import _new_study
 from pe_lab.cli._arguments import argument, flag
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.system import commands, files
 
 TEMPLATE_OF = {"encodings": "encoding", "positions": "scheme", "tasks": "task", "metrics": "metric"}
+FAMILIES = (*TEMPLATE_OF, "study")
 KINDS = ("bias", "data", "input", "rotation")
 TEMPLATES = Path(__file__).parent / "_templates"
 
@@ -30,7 +36,7 @@ TEMPLATES = Path(__file__).parent / "_templates"
 class Options:
     """Arguments of `pe-lab new`."""
 
-    family: str = argument(f"what to write: {', '.join(TEMPLATE_OF)}", choices=tuple(TEMPLATE_OF))
+    family: str = argument(f"what to write: {', '.join(FAMILIES)}", choices=FAMILIES)
     name: str = argument("the name of its file, such as my_rope")
     kind: str = flag(
         "of an encoding: a bias of the distance, a bias that reads data (tokens), an embedding at "
@@ -38,10 +44,20 @@ class Options:
         default="bias",
         choices=KINDS,
     )
+    text: str | None = flag("of a study: a folder or a file of text", str, default=None)
 
 
 def run(options: Options) -> int:
     family, name = options.family, options.name
+    if (family == "study") != (options.text is not None):
+        raise UserError("A study needs --text=FOLDER, which nothing else has.")
+    if options.text is not None:
+        check_name(name, "text")
+        file = _new_study.write(Path(), name, options.text)
+        print(f"wrote {file}")
+        print(f"print its runs and their time: {commands.pe_lab('sweep', str(file), '--dry-run')}")
+        print(f"train them: {commands.pe_lab('sweep', str(file))}")
+        return 0
     member, test = write(Path(), family, name, options.kind)
     print(f"wrote {member}\nwrote {test}")
     if is_checkout(Path(), family):
@@ -62,6 +78,12 @@ def run(options: Options) -> int:
     return 0
 
 
+def check_name(name: str, suffix: str) -> None:
+    """Raise a UserError if a name cannot be the name of a module."""
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+        raise UserError(f"{name!r} cannot name a Python module; take a name such as my_{suffix}.")
+
+
 def is_checkout(folder: Path, family: str) -> bool:
     """Whether a folder is the top folder of a checkout, which has the members of the family."""
     return (folder / "pe_lab" / family).is_dir()
@@ -73,10 +95,7 @@ def write(root: Path, family: str, name: str, kind: str) -> list[Path]:
     Raises:
       UserError: the name is taken or cannot be the name of a module.
     """
-    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-        raise UserError(
-            f"{name!r} cannot name a Python module; take a name such as my_{TEMPLATE_OF[family]}."
-        )
+    check_name(name, TEMPLATE_OF[family])
     in_checkout = is_checkout(root, family)
     member = Path("pe_lab", family, f"{name}.py") if in_checkout else Path(f"{name}.py")
     test = Path("tests", family, f"test_{name}.py") if in_checkout else Path(f"test_{name}.py")

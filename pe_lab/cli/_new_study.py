@@ -1,0 +1,55 @@
+"""The config of a study on a text, which `pe-lab new study` writes."""
+
+import json
+import string
+from pathlib import Path
+
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.system import files
+
+_TEMPLATES = Path(__file__).parent / "_templates"
+# Of training windows. The test reads windows of four times the length.
+_LENGTHS = (128, 64, 32, 16)
+
+
+def write(root: Path, name: str, path: str) -> Path:
+    """Write a config for a text below `root`; return its path, relative to `root`.
+
+    Raises:
+      UserError: the name is taken, or the text cannot be read or is too short.
+    """
+    file = Path("configs" if (root / "configs").is_dir() else "", f"{name}.py")
+    if (root / file).exists():
+        raise UserError(f"{file} exists; take another name.")
+    within_documents, length = _windows(path)
+    literal = json.dumps(path, ensure_ascii=False)
+    values = {
+        "name": name,
+        "file": file.as_posix(),
+        "path": literal[1:-1],
+        "path_literal": literal,
+        "within": within_documents,
+        "inside": ", which stays within a document" if within_documents else "",
+        "length": length,
+        "double": 2 * length,
+        "longest": 4 * length,
+        "scored": length // 2,
+    }
+    text = (_TEMPLATES / "study_text.txt").read_text(encoding="utf-8")
+    files.write_text(root / file, string.Template(text).substitute(values))
+    return file
+
+
+def _windows(path: str) -> tuple[bool, int]:
+    """Return whether windows stay within documents, and the training length that fits a text."""
+    from pe_lab.tasks.language_model import LanguageModel
+
+    for within_documents in (True, False):
+        longest = LanguageModel(path=path, within_documents=within_documents).max_length or 0
+        lengths = [length for length in _LENGTHS if 4 * length <= longest]
+        if lengths and (lengths[0] == _LENGTHS[0] or not within_documents):
+            return within_documents, lengths[0]
+    raise UserError(
+        f"The text {path} is too short for a study: its shortest split has {longest} bytes, and "
+        f"{4 * _LENGTHS[-1]} are needed."
+    )
