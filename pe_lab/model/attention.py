@@ -5,6 +5,7 @@ keys that queries receive and in the mask.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import jax.numpy as jnp
@@ -74,13 +75,8 @@ def attend(
         new_s = transform_logits(s, raw_q, raw_k, e.Q, e.K, mask)
         s = e.acting(new_s, s)
 
-    weights = softmax_with_sinks(s, mask, sinks)
-    for e in encodings:
-        if "normalize" in e.encoding.requirements.replaces:
-            new_weights = e.encoding.normalize(s, mask)
-            weights = e.acting(new_weights, weights)
-    weights = weights.astype(v.dtype)  # only now: softmax is float32 in every model
-
+    # Converted only now: softmax is float32 in every model.
+    weights = _normalized(s, mask, sinks, encodings).astype(v.dtype)
     out = weighted_sum(weights, v)
     for e in encodings:
         if "combine" in e.encoding.requirements.replaces:
@@ -88,6 +84,21 @@ def attend(
             new_out = combine(weights, v, e.Q, e.K)
             out = e.acting(new_out, out, axis=2)
     return out
+
+
+def _normalized(
+    s: Float[Array, "b h l s"],
+    mask: Bool[Array, "_ _ l s"],
+    sinks: Float[Array, "h"] | None,
+    encodings: Sequence[LayerEncoding],
+) -> Float[Array, "b h l s"]:
+    """The weights of logits: their softmax, or what an encoding has in its place."""
+    weights = softmax_with_sinks(s, mask, sinks)
+    for e in encodings:
+        if "normalize" in e.encoding.requirements.replaces:
+            new_weights = e.encoding.normalize(s, mask)
+            weights = e.acting(new_weights, weights)
+    return weights
 
 
 def _transform_qk(
