@@ -5,10 +5,9 @@
     study.numbers   one row for each number of a run
     study.variants  one row for each variant, as trained and with each evaluation override
 
-Tables, plots, pages and sentences are queries of these frames.
+Tables, plots, pages and sentences are queries of these frames. docs/results.md lists the columns.
 """
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,51 +66,12 @@ class Study:
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """One row for each run of each variant that has a record.
-
-        Columns:
-          run_id: identifies the run.
-          variant: the name of its variant, which in a tuned study includes the run's own setting.
-          one column for each axis of the study, with the axis path as its name, such as
-            model.encodings. Its values are labels, "" where a run has no label on the axis.
-          task: label of the task.
-          seed, data_seed: of the weights and of the data.
-          status: finished, diverged or failed.
-          solved: whether validation exact match over the training lengths reaches the threshold.
-          chosen: whether validation chose its values of the tuned axes; True without such axes.
-          max_length: training length; 0 if the run failed.
-          steps, train_flops, parameters: the cost of training; NaN if the run failed.
-          train_seconds: its share of the time of a training program, without compiling and testing.
-          steps_to_solve, steps_to_extrapolate: the first step of the curve at which it is solved,
-            or reaches the threshold of extrapolation; NaN if it never is, or the curve ends before.
-          measured_to: the last step of the curve, at which runs that are never solved are
-            right-censored; for a diverged run, the last step of its budget.
-          max_position: the largest position in training; NaN if the encodings read no positions.
-          reveals_target_length: whether the input reveals the target length.
-          length_name: the task's unit of length, such as symbols.
-          validation_loss: mean up to the training length; infinite if the run did not finish.
-          commit: of the code that trained it.
-          error: of a run that diverged or failed.
-        """
+        """One row for each run of each variant that has a record."""
         return self._with_labels(["run_id", "variant"], [*RUN_COLUMNS, *COST_COLUMNS])
 
     @cached_property
     def numbers(self) -> pd.DataFrame:
-        """One row for each number. A failed run has no number from a test.
-
-        The first columns match `runs` up to `max_length`. Then follow:
-          split: validation or test; run for a metric with one value a run, such as L90.
-          length: of the task's examples, in the task's unit; 0 for a metric of a run.
-          offset: added to every position.
-          override: label of the evaluation override, "" if the run was evaluated as trained.
-          one column for each axis of a grid of overrides, such as "evaluated operands".
-          metric, value: the name and the number; NaN if it could not be measured.
-          bound: "" if the value is exact; "<", "≥" or ">" if it is a bound of the true one.
-          reason: why there is no number, "" if there is one.
-
-        Metrics that are lists, such as `first_error`, are left out. `attributes` has exact match
-        by attribute.
-        """
+        """One row for each number. A failed run has no number from a test."""
         numbers = self._of_runs(self.measured)
         place = numbers.columns.get_loc("evaluation")
         axes = dict.fromkeys(axis for labels in self.overrides.values() for axis in labels)
@@ -123,27 +83,12 @@ class Study:
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """One row for each number that was measured during training.
-
-        The first columns match `runs` up to `max_length`. Then follow the step, the split, the
-        length, the metric and the value. The metrics are `loss` (split training, no length), which
-        is the mean since the previous point, and `exact_match` (split validation). A text has
-        `loss` in the split validation, too.
-        """
+        """One row for each number that was measured during training."""
         return self._of_runs(self.measured_curves)
 
     @cached_property
     def attributes(self) -> pd.DataFrame:
-        """Exact match by the attributes of examples, one row for each value of an attribute.
-
-        The first columns match `runs` up to `max_length`, then split, length, offset, override.
-        Then follow:
-          attribute, attribute_label, attribute_value: the name, such as num_ones, the label that
-            its task declares, and the number.
-          count, successes: the examples with this number, and those that are right at every token.
-          value: the share of successes.
-          low, high: Wilson's interval of the share, at 95 %.
-        """
+        """Exact match by the attributes of examples, one row for each value of an attribute."""
         return self._of_runs(self.measured_attributes)
 
     @cached_property
@@ -184,12 +129,6 @@ class Study:
         columns = self.variants.to_dict("index")
         return {str(name): row for name, row in columns.items()}
 
-    def without_grids(self) -> "Study":
-        """Return the study without the points of override grids, which have their own tables."""
-        variants = self.variants[self.variants["grid"].map(len) == 0]
-        cases = self.cases[self.cases["variant"].isin(variants.index)]
-        return dataclasses.replace(self, variants=variants, cases=cases)
-
     def cases_of(self, name: str) -> pd.DataFrame:
         """Return the cases of a variant."""
         return self._cases_by_variant.get(name, self.cases.iloc[:0])
@@ -216,11 +155,6 @@ class Study:
     def grids(self) -> list[tuple[str, ...]]:
         """The axes of each grid of evaluation overrides."""
         return list(dict.fromkeys(grid for grid in self.variants["grid"] if grid))
-
-    @cached_property
-    def is_finished(self) -> bool:
-        """Whether a run has finished."""
-        return bool(self.variants["finished"].any())
 
     @cached_property
     def lengths(self) -> list[int]:

@@ -39,6 +39,13 @@ def specs(study: Study) -> list[TableSpec]:
     return tables
 
 
+def without_grids(study: Study) -> Study:
+    """Return the study without the points of override grids, which have their own tables."""
+    variants = study.variants[study.variants["grid"].map(len) == 0]
+    cases = study.cases[study.cases["variant"].isin(variants.index)]
+    return dataclasses.replace(study, variants=variants, cases=cases)
+
+
 def is_grid(study: Study, spec: TableSpec) -> bool:
     """Return whether a table has an axis of evaluation overrides."""
     axes = itertools.chain(*study.grids)
@@ -167,7 +174,7 @@ def _variants(study: Study, spec: TableSpec) -> pd.DataFrame:
         return study.variants
     if "variant" in dimensions:
         # Points of a grid of overrides would be rows of their own.
-        return study.without_grids().variants
+        return without_grids(study).variants
     return study.trained
 
 

@@ -53,10 +53,10 @@ def of(study: Study) -> list[Table]:
 
     The first one is the most important.
     """
-    if not study.is_finished:
+    if not study.variants["finished"].any():
         return []
     with_grids = selection.choose(study)
-    chosen = with_grids.without_grids()
+    chosen = table_summaries.without_grids(with_grids)
     metric = study.headline
     show = standard_tables.center(chosen)
     offsets = study.offsets
@@ -177,7 +177,7 @@ def _statistics(values: Array) -> pd.DataFrame:
 
 def _sizes(study: Study) -> list[str]:
     """Return the numbers of variants and runs, and those of a text, in words."""
-    settings = study.without_grids()
+    settings = table_summaries.without_grids(study)
     counts = settings.variants["runs"].tolist()
     num_variants = len(selection.choose(settings).variants)
     variants = "1 variant" if num_variants == 1 else f"{num_variants} variants"

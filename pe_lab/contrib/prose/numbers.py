@@ -22,6 +22,7 @@ from pe_lab.results import (
     standard_tables,
     statistics,
     summary,
+    table_summaries,
     tables,
 )
 from pe_lab.results.compare import Comparison, Counts
@@ -234,7 +235,7 @@ class Prose:
     @property
     def variants(self) -> str:
         """Number of variants. The settings of a tuned one and the points of a grid count once."""
-        return str(len(self.chosen.without_grids().variants))
+        return str(len(table_summaries.without_grids(self.chosen).variants))
 
     @property
     def seeds(self) -> str:

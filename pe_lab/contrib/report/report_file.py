@@ -38,7 +38,7 @@ def write(
     Raises:
       UserError: no run has finished, or vl-convert-python is not installed.
     """
-    if not study.is_finished:
+    if not study.variants["finished"].any():
         raise UserError(f"{study.name} has no finished run to report.")
     vega = _vl_convert().javascript_bundle(_VEGA)
     environment = jinja2.Environment(

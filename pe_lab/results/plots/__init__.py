@@ -66,7 +66,7 @@ def write(
     """
     drawing.check_formats(formats)
     files: list[Path] = []
-    if study.is_finished:
+    if study.variants["finished"].any():
         with drawing.settings():
             for name, figure in _figures(plotted.of(study), relative=relative):
                 if figure is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pe_lab.results import metrics, selection, variant_names
+from pe_lab.results import metrics, selection, table_summaries, variant_names
 from pe_lab.results.plots import styles
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.study import EVALUATED_WITH, Study
@@ -53,7 +53,7 @@ def tests(study: Study) -> pd.DataFrame:
 def of(full: Study) -> Plotted:
     """Return a study with what its plots add."""
     with_grids = selection.choose(full)
-    study = with_grids.without_grids()
+    study = table_summaries.without_grids(with_grids)
     keys = {name: without_task(study, name) for name in study.by_name}
     labels = {key: in_words(study, name) for name, key in reversed(keys.items())}
     panels = _panels(study.variants[study.variants["finished"] > 0])
