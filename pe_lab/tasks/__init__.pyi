@@ -1,7 +1,6 @@
 """Written by `python -m docs.build`."""
 
 from pe_lab.tasks.addition import Addition as Addition
-from pe_lab.tasks.aligned_text import AlignedText as AlignedText
 from pe_lab.tasks.associative_recall import AssociativeRecall as AssociativeRecall
 from pe_lab.tasks.base import Attribute as Attribute
 from pe_lab.tasks.base import Example as Example

@@ -7,11 +7,12 @@ import os
 
 import pytest
 
+from pe_lab.contrib.integrity import integrity
 from pe_lab.results import frame, tables
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.system import files
-from pe_lab.sweeps import integrity, plans, status, study, sweep
+from pe_lab.sweeps import plans, status, study, sweep
 from pe_lab.sweeps.launchers.base import Launcher
 from pe_lab.training import process
 from tests import tiny

@@ -7,7 +7,7 @@ from pe_lab import cli
 from pe_lab.runs import grid
 from pe_lab.sweeps import study
 from tests import tiny
-from tests.sweeps.measure.requests import FAST, ROPE
+from tests.contrib.evaluation.requests import FAST, ROPE
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Requests for evaluations of finished runs."""
 
+from pe_lab.contrib.evaluation import measure
 from pe_lab.runs.records import records
-from pe_lab.sweeps import measure
 
 ROPE = dict(name="rope", base=500.0)
 LEARNED = dict(name="learned", max_positions=13)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pe_lab.contrib.integrity import integrity
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.studies import study_files
-from pe_lab.sweeps import integrity
 from pe_lab.training import checkpoint
 from tests import tiny
 from tests.experiments.entry_points import call, refused

@@ -5,12 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.contrib.text.tasks.aligned_text import AlignedText
 from pe_lab.data import made
 from pe_lab.runs.errors import UserError
-from pe_lab.tasks.aligned_text import AlignedText
 
 HERE = Path(__file__).parent
-SETS = str(HERE.parents[1] / ".cache" / "datasets")
+SETS = str(HERE.parents[3] / ".cache" / "datasets")
 ARGUMENTS = {
     "path": str(HERE),
     "source": "de",

@@ -64,7 +64,7 @@ def run(options: Options) -> int:
         raise UserError("Which lengths? Give them in the task's unit: --lengths=8,16,32.")
     study_files.study_of(folder)  # the tables need it: fail before anything is measured
     override, select = _override(options), _selected(options.select)
-    from pe_lab.sweeps import measure  # imports JAX
+    from pe_lab.contrib.evaluation import measure  # imports JAX
 
     request = measure.EvaluationRequest(
         tuple(options.lengths),

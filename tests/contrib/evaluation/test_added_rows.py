@@ -5,12 +5,12 @@ import shutil
 
 import pytest
 
+from pe_lab.contrib.evaluation import measure
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.system import locks
-from pe_lab.sweeps import measure
+from tests.contrib.evaluation.requests import WORDS, ask, read
 from tests.record_values import files
-from tests.sweeps.measure.requests import WORDS, ask, read
 
 pytestmark = pytest.mark.slow  # all share a trained run
 NLL = "negative_log_likelihood"

@@ -23,7 +23,7 @@ class Options:
 
 
 def run(options: Options) -> int:
-    from pe_lab.sweeps import integrity
+    from pe_lab.contrib.integrity import integrity
 
     if not options.study.is_dir():
         raise UserError(f"There is no folder {options.study}.")

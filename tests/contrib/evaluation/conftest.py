@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from tests import tiny
-from tests.sweeps.measure.requests import FAST, LEARNED, ROPE
+from tests.contrib.evaluation.requests import FAST, LEARNED, ROPE
 
 
 @pytest.fixture(scope="session")

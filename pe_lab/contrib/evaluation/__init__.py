@@ -1,0 +1,1 @@
+"""More evaluations of runs that are trained."""
