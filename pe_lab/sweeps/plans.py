@@ -19,14 +19,14 @@ from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import ExpandedStudy
 from pe_lab.sweeps.time_left import GroupPlan
-from pe_lab.training.costs import step_flops
+from pe_lab.training.costs import evaluation_flops, step_flops
 from pe_lab.training.warm_start import check_held_out, overridden
 
 # For estimates of time only, from the records of published/quickstart: one core's rate over
-# unpadded FLOPs, and a worker's seconds for each program: a share of its start, the compilation
-# and, for evaluations, the execution.
+# unpadded FLOPs, and a worker's seconds for each program: a share of its start and the compilation.
 _FLOPS_PER_SECOND = 2.9e10
 _SECONDS_A_PROGRAM = 7
+_SETUP_PROGRAMS = 2  # the first state and training
 _SECONDS_A_STEP = 0.01  # of one member
 
 
@@ -75,7 +75,7 @@ class Plan:
         """A rough time, with at most one worker for each run group."""
         workers = max(1, min(workers, len(self.groups)))
         group_plans = [group_plan(group, "", self.setups) for group in self.groups]
-        seconds = sum(plan.train_seconds + plan.other_seconds for plan in group_plans) / workers
+        seconds = sum(plan.seconds for plan in group_plans) / workers
         return f"roughly {durations.in_words(seconds)} with {_counted(workers, 'worker')}"
 
     def estimate(self, workers: int) -> str:
@@ -96,11 +96,16 @@ def _num_programs(group: RunGroup) -> int:
 def group_plan(group: RunGroup, label: str, setups: Setups | None) -> GroupPlan:
     """The planned time of a run group. Without setups, all steps have the same time."""
     num_members, steps = len(group.runs), group.run.train.steps
-    seconds = _SECONDS_A_STEP
+    step_seconds, evaluation_seconds = _SECONDS_A_STEP, 0.0
     if setups is not None:
-        seconds = step_flops(setups.of(group.run)) / _FLOPS_PER_SECOND
-    other_seconds = float(_SECONDS_A_PROGRAM * _num_programs(group))
-    return GroupPlan(label, steps, num_members, steps * num_members * seconds, other_seconds)
+        setup = setups.of(group.run)
+        step_seconds = step_flops(setup) / _FLOPS_PER_SECOND
+        evaluation_seconds = num_members * evaluation_flops(setup) / _FLOPS_PER_SECOND
+    train_seconds = steps * num_members * step_seconds
+    setup_seconds = float(_SECONDS_A_PROGRAM * _SETUP_PROGRAMS)
+    num_evaluations = _num_programs(group) - _SETUP_PROGRAMS
+    rest_seconds = evaluation_seconds + _SECONDS_A_PROGRAM * num_evaluations
+    return GroupPlan(label, steps, num_members, train_seconds, setup_seconds, rest_seconds)
 
 
 def _counted(count: int, noun: str) -> str:

@@ -1,13 +1,19 @@
 """The time left of a sweep, from the wall time of its run groups and the plan of the rest."""
 
+import dataclasses
 import heapq
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from pe_lab.sweeps.launchers.base import Event
 
 # Events after which no process trains or evaluates a run group.
 _INACTIVE = ("queued", "elsewhere", "left", "died", "saved", "stopped", "ended")
+_SIMILAR = 1.25  # planned times up to this factor apart are of one shape
+_PRIOR = 0.1  # weight of the rate of other groups, as a share of a group's steps
+_WORKER_SHARE = 0.25  # of a worker's first setup: its own start, such as the import of JAX
 
 
 @dataclass(frozen=True)
@@ -16,14 +22,20 @@ class GroupPlan:
 
     Attributes:
       train_seconds: the planned time of all its steps. A common factor does not matter.
-      other_seconds: the planned time to start, compile and evaluate.
+      setup_seconds: the planned time before its first step, to start and compile.
+      rest_seconds: the planned time outside of steps after that, to evaluate and save.
     """
 
     label: str
     steps: int
     num_members: int
     train_seconds: float
-    other_seconds: float
+    setup_seconds: float
+    rest_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        return self.setup_seconds + self.train_seconds + self.rest_seconds
 
 
 @dataclass
@@ -35,6 +47,9 @@ class _Group:
       trained_seconds: the time that they took, without compilation.
       trained_at_start: the `trained_seconds` of earlier processes.
       other_seconds: the time in which it did not train, in earlier processes.
+      setup_seconds: the time before its first step; None: not known.
+      paused_seconds: the time outside of steps between its setup and its last progress.
+      is_first: of its worker, whose own start is part of the setup.
     """
 
     plan: GroupPlan
@@ -44,8 +59,13 @@ class _Group:
     started_at: float | None = None
     trained_at_start: float = 0.0
     other_seconds: float = 0.0
+    setup_seconds: float | None = None
+    paused_seconds: float = 0.0
+    is_first: bool = False
+    is_training: bool = False
     is_active: bool = False
     has_ended: bool = False
+    has_finished: bool = False
 
     def add(self, event: Event, now: float) -> None:
         kind = event["event"]
@@ -54,6 +74,10 @@ class _Group:
             self.trained_at_start = self.trained_seconds
         elif kind == "progress":
             self._add_steps(event)
+            if self.setup_seconds is None:
+                self.setup_seconds = self.other_so_far(now)
+            self.paused_seconds = max(0.0, self.other_so_far(now) - self.setup_seconds)
+        self.is_training = kind == "progress"
         self.step = event.get("step", self.step)
         self.has_ended = kind == "ended"
         is_active = kind not in _INACTIVE
@@ -61,6 +85,9 @@ class _Group:
             self.other_seconds = self.other_so_far(now)
             self.started_at = None
         self.is_active = is_active
+        # A failed group says nothing about the time of others.
+        is_done = self.has_ended and not event.get("status")
+        self.has_finished = is_done and self.setup_seconds is not None
 
     def _add_steps(self, event: Event) -> None:
         new_steps = max(0, event["step"] - self.step)  # a resumed group may go back
@@ -76,6 +103,18 @@ class _Group:
         trained = self.trained_seconds - self.trained_at_start
         return self.other_seconds + max(0.0, now - self.started_at - trained)
 
+    def rest_so_far(self, now: float) -> float:
+        """Seconds outside of steps after the first one."""
+        # The time since the last progress is one of steps.
+        if self.setup_seconds is None or self.is_training:
+            return self.paused_seconds
+        return max(0.0, self.other_so_far(now) - self.setup_seconds)
+
+    @property
+    def share(self) -> float:
+        """The share of its steps that are done."""
+        return self.step / max(1, self.plan.steps)
+
     @property
     def planned_of_trained(self) -> float:
         """The planned time of the steps whose time is known."""
@@ -83,76 +122,123 @@ class _Group:
 
 
 class TimeLeft:
-    """Estimates the time left of run groups from their events."""
+    """Estimates the time left of run groups from their events.
+
+    Training, setup and the rest are planned apart, and each is scaled by measured times: those of
+    groups of the same shape, or of all groups while no group of the shape is measured.
+    """
 
     def __init__(self, plans: Mapping[str, GroupPlan]):
         self._groups = {group_id: _Group(plan) for group_id, plan in plans.items()}
-        self._ended: list[tuple[_Group, float]] = []  # and their seconds outside of training
-        self._workers = 1
+        self._shapes = _shapes(self._groups.values())
+        self._workers = 0
 
     def add(self, group_id: str, event: Event, now: float) -> None:
         """Add an event of a run group. `now` is a clock in seconds."""
         group = self._groups[group_id]
         group.add(event, now)
+        num_active = sum(group.is_active for group in self._groups.values())
+        group.is_first = group.is_first or num_active > self._workers
         # Between two groups a worker is idle, so the present number would make estimates jump.
-        self._workers = max(self._workers, sum(g.is_active for g in self._groups.values()))
-        if group.has_ended and not event.get("status") and group.trained_seconds:
-            self._ended.append((group, group.other_seconds))
+        self._workers = max(self._workers, num_active)
 
     def seconds(self, now: float) -> float | None:
-        """Return the time until the last group ends; None before a time of training is known.
-
-        The time of training and the time outside of it are planned apart, and each is scaled by
-        its measured time.
-        """
-        planned = sum(group.planned_of_trained for group in self._groups.values())
-        if not planned:
+        """Return the time until the last group ends; None before a time of training is known."""
+        overall = _overall(list(self._groups.values()), now)
+        if overall is None:
             return None
-        trained = sum(group.trained_seconds for group in self._groups.values())
-        scale = _Scale(trained / planned, self._other_scale(now), self._last_share())
-        free: list[float] = []  # when each worker is free
-        waiting: list[float] = []
-        for group in self._groups.values():
-            if group.has_ended:
-                continue
-            seconds = _left(group, scale, now)
-            (free if group.is_active else waiting).append(seconds)
-        free += [0.0] * (self._workers - len(free))
-        heapq.heapify(free)
-        for seconds in waiting:  # each by the next free worker
-            heapq.heappush(free, heapq.heappop(free) + seconds)
+        left: dict[int, float] = {}
+        for groups in self._shapes:
+            scale = _scale(groups, now, overall)
+            left |= {id(group): _left(group, scale, now) for group in groups}
+        unfinished = [group for group in self._groups.values() if not group.has_ended]
+        free = [left[id(group)] for group in unfinished if group.is_active]
+        free += [0.0] * (max(1, self._workers) - len(free))
+        heapq.heapify(free)  # when each worker is free
+        for group in unfinished:
+            if not group.is_active:  # each by the next free worker, in the order of the study
+                heapq.heappush(free, heapq.heappop(free) + left[id(group)])
         return max(free)
 
-    def _other_scale(self, now: float) -> float:
-        """Return the time outside of training in multiples of the planned one."""
-        if self._ended:
-            planned = sum(group.plan.other_seconds for group, _ in self._ended)
-            return sum(seconds for _, seconds in self._ended) / planned
-        begun = [group for group in self._groups.values() if group.is_active]
-        return max([1.0, *(g.other_so_far(now) / g.plan.other_seconds for g in begun)])
 
-    def _last_share(self) -> float:
-        """Return the share of their steps at which groups end. A criterion may end them early."""
-        if not self._ended:
-            return 1.0
-        steps = sum(group.plan.steps for group, _ in self._ended)
-        return sum(group.step for group, _ in self._ended) / max(1, steps)
+def _shapes(groups: Iterable[_Group]) -> list[list[_Group]]:
+    """Groups of equal numbers of steps and members, and similar planned times of training."""
+    shapes: list[list[_Group]] = []
+    sizes, most = None, 0.0
+    for group in sorted(groups, key=lambda group: group.plan.train_seconds):
+        plan = group.plan
+        if (plan.steps, plan.num_members) != sizes or plan.train_seconds > most:
+            sizes, most = (plan.steps, plan.num_members), _SIMILAR * plan.train_seconds
+            shapes.append([])
+        shapes[-1].append(group)
+    return shapes
 
 
 @dataclass(frozen=True)
 class _Scale:
+    """Measured times in multiples of the planned ones.
+
+    Attributes:
+      last_share: the share of their steps at which groups end. A criterion may end them early.
+    """
+
     train: float
-    other: float
+    setup: float
+    rest: float
     last_share: float
 
 
+def _scale(groups: list[_Group], now: float, other: _Scale) -> _Scale:
+    """Return the scale of some groups, with the values of another one where none is measured."""
+    set_up = [group for group in groups if group.setup_seconds is not None]
+    # The groups that wait find a worker that has started.
+    later = [group for group in set_up if not group.is_first]
+    share = 1.0 if later else 1 - _WORKER_SHARE
+    set_up = later or set_up
+    finished = [group for group in groups if group.has_finished]
+    return _Scale(
+        train=_mean((g.trained_seconds, g.planned_of_trained) for g in groups) or other.train,
+        setup=_mean((share * (g.setup_seconds or 0.0), g.plan.setup_seconds) for g in set_up)
+        or other.setup,
+        rest=_mean((g.rest_so_far(now), g.plan.rest_seconds) for g in finished)
+        or max(other.rest, _pauses(groups, now)),
+        last_share=_mean((g.step, g.plan.steps) for g in finished) or other.last_share,
+    )
+
+
+def _overall(groups: list[_Group], now: float) -> _Scale | None:
+    """Return the scale of all groups; None before a time of training is known."""
+    if not any(group.planned_of_trained for group in groups):
+        return None
+    none_measured = _Scale(train=1.0, setup=1.0, rest=0.0, last_share=1.0)
+    scale = _scale(groups, now, none_measured)
+    # Before the first evaluation, it is as much slower than planned as compilation is.
+    return scale if scale.rest else dataclasses.replace(scale, rest=scale.setup)
+
+
+def _mean(pairs: Iterable[tuple[float | int, float | int]]) -> float:
+    """Return the sum of measured values in multiples of that of planned ones; 0 if empty."""
+    measured, planned = np.asarray([(0.0, 0.0), *pairs]).sum(axis=0).tolist()
+    return measured / planned if planned else 0.0
+
+
+def _pauses(groups: list[_Group], now: float) -> float:
+    """Return the scale of the rest that follows from evaluations during training so far."""
+    begun = [group for group in groups if group.is_active and group.share and group.trained_steps]
+    scales = [g.rest_so_far(now) / g.share / g.plan.rest_seconds for g in begun]
+    return max(scales, default=0.0)
+
+
 def _left(group: _Group, scale: _Scale, now: float) -> float:
-    """Return the seconds of a group's remaining steps, at its own rate if it has one, and of the
-    rest.
-    """
-    other = scale.other * group.plan.other_seconds - group.other_so_far(now)
-    train = scale.train
-    if group.planned_of_trained:
-        train = group.trained_seconds / group.planned_of_trained
-    share = scale.last_share - group.step / max(1, group.plan.steps)
-    return max(0.0, other) + max(0.0, share) * group.plan.train_seconds * train
+    """Return the seconds of a group that are left, at its own rate if it has one."""
+    plan = group.plan
+    # The first steps may be slow, so the rate of the shape counts too.
+    prior = _PRIOR * plan.train_seconds
+    own = group.trained_seconds + prior * scale.train
+    train = own / (group.planned_of_trained + prior) if prior else scale.train
+    share = max(0.0, scale.last_share - group.share)
+    setup = 0.0
+    if group.setup_seconds is None:
+        setup = max(0.0, scale.setup * plan.setup_seconds - group.other_so_far(now))
+    rest = max(0.0, scale.rest * plan.rest_seconds - group.rest_so_far(now))
+    return setup + share * plan.train_seconds * train + rest

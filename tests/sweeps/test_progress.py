@@ -11,8 +11,8 @@ from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.time_left import GroupPlan
 
 GROUPS = {  # 300 member-steps
-    "a": GroupPlan("rope", 100, 2, train_seconds=20.0, other_seconds=10.0),
-    "b": GroupPlan("alibi", 100, 1, train_seconds=10.0, other_seconds=10.0),
+    "a": GroupPlan("rope", 100, 2, train_seconds=20.0, setup_seconds=6.0, rest_seconds=4.0),
+    "b": GroupPlan("alibi", 100, 1, train_seconds=10.0, setup_seconds=6.0, rest_seconds=4.0),
 }
 
 
@@ -63,7 +63,7 @@ UNKNOWN = "estimating the time left"
         (
             [says("a", "started"), 10, at("a", 50, rate=10.0)],
             [
-                "rope  step  50/100 x 2  loss 0.2500  10 steps/s  0 of 3 runs done, about 40 "
+                "rope  step  50/100 x 2  loss 0.2500  10 steps/s  0 of 3 runs done, about 30 "
                 "seconds left"
             ],
         ),
@@ -91,8 +91,8 @@ UNKNOWN = "estimating the time left"
             [says("b", "ended", status=0), at("a", 100)],
             [
                 f"alibi  done  1 of 3 runs done, {UNKNOWN}",
-                "rope  step 100/100 x 2  loss 0.2500  12 steps/s  1 of 3 runs done, about 10 "
-                "seconds left",
+                "rope  step 100/100 x 2  loss 0.2500  12 steps/s  1 of 3 runs done, about a "
+                "few seconds left",
             ],
         ),
         *(

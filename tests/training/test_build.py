@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from pe_lab import training
+from pe_lab.model.flops import forward_flops
 from pe_lab.runs.errors import UserError
 from pe_lab.training.build import build_setup
+from pe_lab.training.costs import evaluation_flops
 from pe_lab.training.setup import Setup, assemble
 from tests import tiny
 
@@ -30,3 +32,17 @@ def test_no_circle_of_imports_hides_in_training():
     (folder,) = training.__path__
     files = sorted(Path(folder).rglob("*.py"))
     assert [file.name for file in files if "TYPE_CHECKING" in file.read_text("utf-8")] == []
+
+
+def test_the_operations_of_evaluations_are_those_of_their_contexts():
+    """12 steps with a curve point every 6, at the length 3, and tests at 2, 3 and 5."""
+    setup = build_setup(tiny.run())
+    vocabularies = setup.layout.vocabularies(setup.task)
+
+    def flops(length):
+        return forward_flops(setup.run.model, vocabularies, setup.num_tokens(length))
+
+    curve, validation, test = 3 * 8 * flops(3), 16 * (flops(2) + flops(3)), 16 * flops(5)
+    # Validation and test have the lengths 2 and 3.
+    expected = curve + 2 * validation + test
+    assert evaluation_flops(setup) == expected
