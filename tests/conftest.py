@@ -22,7 +22,7 @@ _MAPS = Path("/proc/self/maps")
 _MOST_MAPS = 20_000
 _TESTS = itertools.count(1)
 CONTRIB = Path(__file__).parent / "contrib"
-TASKS = Path(__file__).parent / "tasks"
+LAWS = {family: Path(__file__).parent / family for family in ("positions", "tasks")}
 
 
 def pytest_runtest_teardown():
@@ -53,9 +53,15 @@ def pytest_collection_modifyitems(items):
 
     A file runs in one process, because its tests share programs and fixtures.
     """
-    of_parts = {name for name in plugins.names("tasks") if members.is_of_part("tasks", name)}
+    of_parts = {}
+    for family, folder in LAWS.items():
+        names = plugins.names(family)
+        of_parts[folder] = {name for name in names if members.is_of_part(family, name)}
     for item in items:
-        is_law = TASKS in item.path.parents and _has_value(item, of_parts)
+        is_law = any(
+            folder in item.path.parents and _has_value(item, names)
+            for folder, names in of_parts.items()
+        )
         if is_law or CONTRIB in item.path.parents:
             item.add_marker(pytest.mark.contrib)
     longest = ("test_laws.py", "test_laws_of_arguments.py")

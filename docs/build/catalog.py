@@ -16,6 +16,7 @@ import numpy as np
 from flax import nnx
 
 from docs.build import costs, markdown
+from pe_lab import parts
 from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.encodings.requirements import Requirements
@@ -153,7 +154,7 @@ def _scheme_row(name: str) -> list[str]:
     lines = labeled_lines(cls)
     position = lines.get("Position of token t of n", DASH)
     draws = lines.get("Draws", "never")
-    link = f"[{name}](../pe_lab/positions/{name}.py)"
+    link = f"[{name}](../{path('positions', name)})"
     return [link, position, draws, source(cls)]
 
 
@@ -209,6 +210,12 @@ def arguments(family: str, cls: type) -> str:
         has_default = parameter.default is not inspect.Parameter.empty
         cells.append(f"{name}={parameter.default}" if has_default else name)
     return ", ".join(cells) or DASH
+
+
+def path(family: str, name: str) -> str:
+    """Return the path of a member's file in the checkout."""
+    module = parts.module(family, name) or f"pe_lab.{family}.{name}"
+    return f"{module.replace('.', '/')}.py"
 
 
 def source(cls: type) -> str:

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 
 from docs.build import catalog, corpora, markdown
-from pe_lab import parts
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
 from pe_lab.runs.specs import plugin_specs
@@ -139,14 +138,8 @@ def _row(name: str, levels: Sequence[Mapping[str, Any]]) -> list[str]:
         level = min(levels, key=lambda level: abs(level["length"] - _LENGTH_OF_TABLE))
         scores = f"{number(level['token_accuracy'])} / {number(level['exact_match'])}"
         chance = f"{scores}, {level['length']}"
-    link = f"[{name}](../{source(name)})"
+    link = f"[{name}](../{catalog.path('tasks', name)})"
     return [link, _escaped(_summary(plugins.find("tasks", name))), lengths_with_unit(name), chance]
-
-
-def source(name: str) -> str:
-    """Return the path of a task's file, in the core or in a part."""
-    module = parts.module("tasks", name) or f"pe_lab.tasks.{name}"
-    return f"{module.replace('.', '/')}.py"
 
 
 def _summary(cls: type) -> str:

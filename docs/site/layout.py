@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from pe_lab import parts
 from pe_lab.runs.errors import UserError
 
 PUBLISHED = Path("results/published")
 # Folders whose files have pages of their own in the site, and the pages that list them.
 FOLDERS = {
-    Path("pe_lab/encodings"): "encodings.md",
-    Path("pe_lab/positions"): "positions.md",
-    Path("pe_lab/tasks"): "tasks.md",
-    Path("pe_lab/contrib/papers/tasks"): "tasks.md",
+    Path(package.replace(".", "/")): f"{family}.md"
+    for family in ("encodings", "positions", "tasks")
+    for package in parts.packages(family)
 }
 
 SETTINGS = Path("pe_lab/runs/settings/settings.py")  # its page is the table of settings

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from docs.build import markdown, tasks
+from docs.build import catalog, markdown, tasks
 from pe_lab.runs.plugins import plugins
 
 
@@ -25,7 +25,9 @@ def schemes() -> str:
     for name in plugins.names("positions"):
         cls: Any = plugins.find("positions", name)
         sections.append(f"## {name}\n\n{description(cls)}")
-        sections.append(f"[Source](source:pe_lab/positions/{name}.py)\n\n{class_reference(cls)}")
+        sections.append(
+            f"[Source](source:{catalog.path('positions', name)})\n\n{class_reference(cls)}"
+        )
     return "\n\n".join(sections) + "\n"
 
 
@@ -51,10 +53,11 @@ def pages(root: Path) -> dict[str, str]:
 
 def _section(name: str, measured: Any) -> str:
     cls: Any = plugins.find("tasks", name)
+    file = catalog.path("tasks", name)
     parts = [
         f"## {name}",
         description(cls),
-        f"[Source](source:{tasks.source(name)}). Lengths: {tasks.lengths_with_unit(name)}.",
+        f"[Source](source:{file}). Lengths: {tasks.lengths_with_unit(name)}.",
         class_reference(cls),
     ]
     attributes = [f"`{key}` ({a.label})" for key, a in cls.attributes.items()]

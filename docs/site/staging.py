@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs.build import tasks
+from docs.build import catalog
 from docs.site import layout, member_pages, sources
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
@@ -102,9 +102,9 @@ def subjects() -> dict[Path, str]:
     for name in plugins.names("encodings"):
         places[Path(f"pe_lab/encodings/{name}.py")] = f"encodings/{name}.md"
     for name in plugins.names("positions"):
-        places[Path(f"pe_lab/positions/{name}.py")] = f"positions.md#{name}"
+        places[Path(catalog.path("positions", name))] = f"positions.md#{name}"
     for name, family in member_pages.family_of().items():
-        places[Path(tasks.source(name))] = f"tasks/{family}.md#{name}"
+        places[Path(catalog.path("tasks", name))] = f"tasks/{family}.md#{name}"
     return places
 
 

@@ -35,7 +35,12 @@ def links():
         ("tour.ipynb", "docs/guide.md", "guide", "tour.ipynb"),
         ("../README.md", "docs/guide.md", "guide", "index.md"),
         ("../pe_lab/encodings/rope.py", "docs/encodings.md", "encodings", "encodings/rope.md"),
-        ("../pe_lab/positions/pose.py", "docs/encodings.md", "encodings", "positions.md#pose"),
+        (
+            "../pe_lab/contrib/papers/positions/pose.py",
+            "docs/encodings.md",
+            "encodings",
+            "positions.md#pose",
+        ),
         ("../pe_lab/tasks/copy.py", "docs/tasks.md", "tasks", "tasks/copying.md#copy"),
         (
             "../pe_lab/runs/settings/settings.py",

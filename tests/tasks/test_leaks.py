@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import pytest
 
+from pe_lab.contrib.papers.positions.coupled import Coupled
 from pe_lab.positions.abacus import Abacus
 from pe_lab.positions.base import PositionScheme, indices
 from pe_lab.positions.contiguous import Contiguous
-from pe_lab.positions.coupled import Coupled
 from pe_lab.positions.grid import Grid
 from pe_lab.positions.normalized import Normalized
 from pe_lab.positions.two_stream import TwoStream

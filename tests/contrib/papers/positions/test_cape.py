@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from flax import nnx
 
+from pe_lab.contrib.papers.positions.cape import CAPE
 from pe_lab.encodings.sinusoidal import Sinusoidal
-from pe_lab.positions.cape import CAPE
 
 VARIANTS = {
     "normalized": {"normalize": True},

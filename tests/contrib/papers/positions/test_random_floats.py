@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.positions.random_floats import RandomFloats
+from pe_lab.contrib.papers.positions.random_floats import RandomFloats
 
 ARGUMENTS = {"train_length": 5}  # of the laws
 REFUSALS = [

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.positions.pose import PoSE
+from pe_lab.contrib.papers.positions.pose import PoSE
 from tests.marks import full
 
 ARGUMENTS = {"target": 20}  # of the laws

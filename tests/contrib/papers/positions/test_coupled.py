@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.positions.coupled import Coupled
+from pe_lab.contrib.papers.positions.coupled import Coupled
 
 ARGUMENTS = {"max_position": 12}  # of the laws
 REFUSALS = [
