@@ -31,6 +31,7 @@ FAMILIES = {
     "Recall": "associative_recall flip_flop in_context_recall indirect_indexing "
     "item_after_separator lego missing_duplicate multi_hop needle ngram path_star phone_book",
     "Counting": "count cycle_navigation even_pairs majority modular_sum parity",
+    "State tracking": "alternating_blocks word_problem",
     "Sorting": "bucket_sort keyed_sort sort",
     "Arithmetic": "addition binary_addition binary_multiplication bitwise_or compute_sqrt "
     "modular_arithmetic modular_arithmetic_brackets multiplication polynomial solve_equation "

@@ -1,5 +1,6 @@
 """Written by `python -m docs.build`."""
 
+from pe_lab.contrib.papers.tasks.alternating_blocks import AlternatingBlocks as AlternatingBlocks
 from pe_lab.contrib.papers.tasks.binary_addition import BinaryAddition as BinaryAddition
 from pe_lab.contrib.papers.tasks.binary_multiplication import BinaryMultiplication as BinaryMultiplication
 from pe_lab.contrib.papers.tasks.bitwise_or import BitwiseOr as BitwiseOr
@@ -34,3 +35,4 @@ from pe_lab.contrib.papers.tasks.selective_copy import SelectiveCopy as Selectiv
 from pe_lab.contrib.papers.tasks.solve_equation import SolveEquation as SolveEquation
 from pe_lab.contrib.papers.tasks.stack_manipulation import StackManipulation as StackManipulation
 from pe_lab.contrib.papers.tasks.subtraction import Subtraction as Subtraction
+from pe_lab.contrib.papers.tasks.word_problem import WordProblem as WordProblem

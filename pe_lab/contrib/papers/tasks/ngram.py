@@ -4,12 +4,17 @@
     a d b c a e -> [b c a] e  # form="suffix"
     b c a | a d b c a e b -> e b
     a d b a d b c -> a d b a d b c  # form="duplicate"
+    b c a | a d b c a e -> d a  # direction="left"
 
 form="prefix" puts the n-gram before the string. form="suffix" puts it after the string, as input
 tokens at the start of the target, so that the answer follows it directly. form="duplicate" is no
 search: the target is a copy of the string, in which one n-gram has replaced another one that does
 not overlap with it, so that a search for the last predicted symbols has two results. It is for
 evaluating a model that was trained on copying.
+
+direction="left" asks for the symbols in front of the n-gram, the nearest one first. Its examples
+are the mirror images of those of "right". An n-gram of form="suffix" is reversed, so that the
+answer goes on from its last symbol.
 
 The string is uniform. The n-gram is uniform among those that occur once in it and that leave at
 least three symbols more than the answer needs, as in the authors' code (not in these short
@@ -18,7 +23,8 @@ examples). If no n-gram occurs once (with 26 letters and n-grams of 3 in fewer t
 
 Papers: Jelassi et al. 2024 (https://arxiv.org/abs/2402.01032): "n-gram lookup" with prefix keys and
 with suffix keys, and copying with a duplicate n-gram; 26 letters and n-grams of 3 are the defaults
-of the authors' data.
+of the authors' data. Veitsman et al. 2025 (https://arxiv.org/abs/2505.21785): retrieval of tokens
+to the right and to the left of a query token; the form of the examples is not theirs.
 
 Differs: the authors' code checks that some n-gram occurs once, then draws among all n-grams; the
 paper's n-gram occurs once. For "duplicate" their code replaces every occurrence of the old n-gram,
@@ -32,6 +38,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int
 
 from pe_lab.tasks._strings import rearranged, uncoupled
 from pe_lab.tasks.base import (
@@ -55,12 +62,16 @@ class Ngram(Task):
       gram: the number of symbols of the n-gram.
       answer: the number of symbols of the answer; None for the rest of the string.
       form: "prefix" and "suffix": the n-gram before or after the string; "duplicate": a copy.
+      direction: "right", the symbols after the n-gram; "left", those in front of it.
     """
 
     num_symbols: int = 26
     gram: int = 3
     answer: int | None = None
     form: Literal["prefix", "suffix", "duplicate"] = "prefix"
+    direction: Literal["right", "left"] = "right"
+
+    later_arguments = ("direction",)
 
     def __post_init__(self):
         fewest = 1 if self.answer is None else self.answer
@@ -70,6 +81,8 @@ class Ngram(Task):
                 f"answer, got num_symbols={self.num_symbols}, gram={self.gram} and "
                 f"answer={self.answer}."
             )
+        if self.form == "duplicate" and self.direction == "left":
+            raise ValueError("Ngram's direction must be 'right' where the target is a copy.")
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -112,25 +125,31 @@ class Ngram(Task):
         if self.form == "duplicate":
             return self._duplicate(gram_key, letters, length)
         start = self._draw_start(gram_key, letters, length)
+        place = jnp.arange(bound)
+        if self.direction == "left":
+            # The mirror image: the symbol at a place of the string is drawn for the opposite one.
+            place = jnp.where(place < length, length - 1 - place, place)
         if self.form == "prefix":
-            return self._prefix(letters, length, start)
-        return self._suffix(letters, length, start)
+            return self._prefix(letters, length, start, place)
+        return self._suffix(letters, length, start, place)
 
-    def _prefix(self, letters: Ints, length: Scalar, start: Scalar) -> Example:
+    def _prefix(self, letters: Ints, length: Scalar, start: Scalar, place: Ints) -> Example:
         end = start + self.gram
         gram = letters[start + jnp.arange(self.gram)]
+        if self.direction == "left":
+            gram = jnp.flip(gram)
         separator = jnp.array([self.num_symbols])
-        prompt = jnp.concatenate([gram, separator, letters])
+        prompt = jnp.concatenate([gram, separator, letters[place]])
         mask = jnp.arange(len(prompt)) < length + self._prefix_length
         target_index = jnp.arange(self.target_bound(len(letters)))
         answer_size = self.answer or length - end
         target_mask = target_index < answer_size
         # Indices of the prompt, in which the string follows the n-gram.
-        source = self._prefix_length + end + target_index
+        source = self._prefix_length + _at(place, end + target_index)
         structure = uncoupled(mask, target_mask)
         return rearranged(prompt, mask, source, target_mask, structure=structure)
 
-    def _suffix(self, letters: Ints, length: Scalar, start: Scalar) -> Example:
+    def _suffix(self, letters: Ints, length: Scalar, start: Scalar, place: Ints) -> Example:
         bound = len(letters)
         mask = jnp.arange(bound) < length
         target_index = jnp.arange(self.target_bound(bound))
@@ -139,12 +158,12 @@ class Ngram(Task):
         is_predicted = target_mask & (target_index >= self.gram)
         source = start + target_index
         return make_example(
-            letters,
+            letters[place],
             mask,
-            letters[jnp.minimum(source, bound - 1)],
+            _at(letters, source),
             target_mask,
             answer_mask=is_predicted,
-            alignment=jnp.where(is_predicted, source, -1),
+            alignment=jnp.where(is_predicted, _at(place, source), -1),
             asked_mask=is_predicted,
             structure=uncoupled(mask, target_mask),
         )
@@ -184,3 +203,8 @@ class Ngram(Task):
 
     def measure_length(self, prompt: np.ndarray, target: np.ndarray) -> int:
         return len(prompt) - self._prefix_length
+
+
+def _at(numbers: Int[Array, "n"], index: Int[Array, "t"]) -> Int[Array, "t"]:
+    """The numbers at some places; the last one beyond the end, where targets are padding."""
+    return numbers[jnp.minimum(index, len(numbers) - 1)]

@@ -8,6 +8,10 @@ from pe_lab.contrib.papers.tasks.ngram import Ngram
 from pe_lab.tasks.chance_levels import chance_levels
 
 VARIANTS = [{}, dict(form="suffix", num_symbols=2), dict(form="duplicate"), dict(gram=1, answer=2)]
+VARIANTS += [dict(direction="left"), dict(direction="left", form="suffix", answer=2)]
+REFUSALS = [
+    (dict(direction="left", form="duplicate"), "direction must be 'right' where the target is a"),
+]
 
 
 def oracle(task, prompt, given=None):
@@ -15,11 +19,30 @@ def oracle(task, prompt, given=None):
         return prompt
     text = prompt.tolist()[task._prefix_length :]
     gram = (prompt if given is None else given).tolist()[: task.gram]
+    if task.direction == "left":
+        # Found from the end, and read towards the start.
+        if task.form == "prefix":
+            gram = gram[::-1]
+        text = text[::-1]
     start = 0
     while text[start : start + task.gram] != gram:
         start += 1
     answer = text[start + task.gram :][: task.answer]
     return np.array(gram + answer if task.form == "suffix" else answer)
+
+
+def test_to_the_left_is_the_mirror_image():
+    string, gram = [4, 0, 2, 1, 3, 0], [0, 2, 1]
+    assert oracle(Ngram(direction="left"), np.array([*gram, 26, *string])).tolist() == [4]
+    for form in ("prefix", "suffix"):
+        right, left = (many(10, form=form, answer=2, direction=d) for d in ("right", "left"))
+        first = 4 if form == "prefix" else 0
+        np.testing.assert_array_equal(
+            left.prompt[:, first : first + 10], right.prompt[:, first : first + 10][:, ::-1]
+        )
+        np.testing.assert_array_equal(left.target, right.target)
+        copied = np.take_along_axis(left.prompt, left.alignment, axis=1)
+        np.testing.assert_array_equal(copied[left.alignment >= 0], left.target[left.alignment >= 0])
 
 
 @functools.cache

@@ -9,13 +9,24 @@ VARIANTS = [
     {},
     dict(num_keys=4, num_values=3, num_noise=1, num_needles=3),
     dict(num_needles=2, depth=30),
+    dict(num_keys=5, num_values=4, num_needles=3, values_per_key=2, num_queries=2),
 ]
 CHANCE_LEVELS = [
     (dict(num_values=8), 12, "exact_match", 1 / 8, 1),
+    (
+        dict(num_values=8, num_needles=2, values_per_key=2, num_queries=2),
+        14,
+        "token_accuracy",
+        1 / 8,
+        4,
+    ),
 ]
 REFUSALS = [
     (dict(num_values=1), "got num_keys=64, num_values=1 and num_noise=64"),
     (dict(num_needles=65), "each of its 64 keys, got num_needles=65"),
+    (dict(num_queries=2), "one key to all 1, got values_per_key=1 and num_queries=2"),
+    (dict(values_per_key=0), "one value of a key or more"),
+    (dict(values_per_key=2, depth=50), "depth needs values_per_key=1"),
     (dict(depth=101), r"from 0 to 100 percent, got 101\.$"),
 ]
 # An example of the first author's generator (hsiehjackson/RULER at e40fae1, niah.py) with three
@@ -29,10 +40,14 @@ GENERATED = (
 
 
 def oracle(task, prompt):
-    *haystack, query = task.vocabulary.text(prompt.tolist()).split()
-    place = haystack.index(query)
-    assert query not in haystack[place + 1 :]
-    return np.array([task.vocabulary.names.index(haystack[place + 1])])
+    words = task.vocabulary.text(prompt.tolist()).split()
+    haystack, queries = words[: -task.num_queries], words[-task.num_queries :]
+    values = []
+    for query in queries:
+        places = [i for i, word in enumerate(haystack) if word == query]
+        assert len(places) == task.values_per_key
+        values += [haystack[place + 1] for place in places]
+    return np.array([task.vocabulary.names.index(value) for value in values])
 
 
 def depths_of(task, prompts):
@@ -90,5 +105,15 @@ def test_coupled_positions_do_not_tell_the_depth():
     assert target[0].tolist() == [0]
 
 
+def test_every_key_of_a_question_has_all_its_needles():
+    task = Needle(num_keys=5, num_needles=3, values_per_key=2, num_queries=2)
+    for prompt in drawn(task, 24, count=100).prompt:
+        words = task.vocabulary.text(prompt.tolist()).split()
+        assert words[24] != words[25]
+        keys = [word for word in words[:24] if word.startswith("k")]
+        assert sorted(map(keys.count, set(keys))) == [2, 2, 2]
+
+
 def test_a_haystack_has_noise_for_each_needle():
     assert (Needle().min_length, Needle(num_needles=4).min_length) == (3, 12)
+    assert Needle(num_needles=4, values_per_key=2).min_length == 24
