@@ -165,13 +165,16 @@ def _shapes(groups: Iterable[_Group]) -> list[list[_Group]]:
     """Groups of equal numbers of steps and members, and similar planned times of training."""
     shapes: list[list[_Group]] = []
     sizes, most = None, 0.0
-    for group in sorted(groups, key=lambda group: group.plan.train_seconds):
-        plan = group.plan
-        if (plan.steps, plan.num_members) != sizes or plan.train_seconds > most:
-            sizes, most = (plan.steps, plan.num_members), _SIMILAR * plan.train_seconds
+    for group in sorted(groups, key=lambda group: (_sizes(group), group.plan.train_seconds)):
+        if _sizes(group) != sizes or group.plan.train_seconds > most:
+            sizes, most = _sizes(group), _SIMILAR * group.plan.train_seconds
             shapes.append([])
         shapes[-1].append(group)
     return shapes
+
+
+def _sizes(group: _Group) -> tuple[int, int]:
+    return group.plan.steps, group.plan.num_members
 
 
 @dataclass(frozen=True)

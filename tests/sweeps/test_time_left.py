@@ -242,3 +242,31 @@ def test_the_time_left_follows_from_measured_times_and_the_plan(steps, seconds):
         else:
             estimate.add(*step, now)
     assert estimate.seconds(now) == (seconds and pytest.approx(seconds))
+
+
+def test_groups_of_one_shape_stay_together_beside_groups_of_other_steps():
+    plans = {
+        f"{steps} {index}": GroupPlan("", steps, 1, 10.0 + index / 10, 14.0, 7.0)
+        for steps, num_groups in ((600, 6), (1200, 3))
+        for index in range(num_groups)
+    }
+    estimate = TimeLeft(plans)
+    now = 0.0
+    for group in ("600 0", "1200 0"):  # one of each shape ends; setup takes 14 s and the rest 7 s
+        seconds = 10 if group.startswith("600") else 40
+        for event, wait in (
+            ({"event": "started"}, 14),
+            ({"event": "progress", "step": 0, "steps_per_second": 1.0}, seconds),
+        ):
+            estimate.add(group, event, now)
+            now += wait
+        steps = int(group.split()[0])
+        progress = {"event": "progress", "step": steps, "steps_per_second": steps / seconds}
+        for event, wait in ((progress, 0), ({"event": "evaluating"}, 7)):
+            estimate.add(group, event, now)
+            now += wait
+        estimate.add(group, {"event": "ended", "status": 0}, now)
+    trained = sum(10.0 + index / 10 for index in range(1, 6))
+    trained += 4 * sum(10.0 + index / 10 for index in range(1, 3))
+    expected = trained + 7 * (14 + 7)
+    assert estimate.seconds(now) == pytest.approx(expected, rel=0.05)
