@@ -11,14 +11,15 @@ from typing import Literal
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float
 
 from pe_lab.encodings.base import weighted_sum
 from pe_lab.kernels import REFERENCE, Kernels
+from pe_lab.model import head_widths
 from pe_lab.model.convolution import Neighbors, convolve
 from pe_lab.model.gates import OutputGate, add_sink_key, has_output_gate, softmax_with_sinks
 from pe_lab.model.keys import Keys
-from pe_lab.model.terms import AttentionTerms, LayerEncoding, add, on_heads, with_features
+from pe_lab.model.terms import AttentionTerms, LayerEncoding, add, with_features
 from pe_lab.runs.settings.settings import Model
 
 _SSMAX_START = 0.43  # of SSMax's learned factor: the value of the paper's figure 1
@@ -56,7 +57,7 @@ def attend(
         term = content_bias(raw_q, raw_k, e.Q, e.K)
         if term is not None:
             bias = add(bias, e.acting(term, 0))
-        q, k, widths = _transform_qk(e, q, k, widths, kernels)
+        q, k, widths = head_widths.transform_qk(e, q, k, widths, kernels)
 
     # The fused path: softmax attention that no encoding replaces a part of.
     replaced_parts = [e.encoding.requirements.replaces for e in encodings]
@@ -99,57 +100,6 @@ def _normalized(
             new_weights = e.encoding.normalize(s, mask)
             weights = e.acting(new_weights, weights)
     return weights
-
-
-def _transform_qk(
-    e: LayerEncoding,
-    q: Float[Array, "b l h e"],
-    k: Float[Array, "b s h e"],
-    widths: Int[np.ndarray, "h"],
-    kernels: Kernels,
-) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"], Int[np.ndarray, "h"]]:
-    """Queries and keys after an encoding's `transform_qk`, and the new widths of the heads.
-
-    An encoding sees its own heads at their own width, and leaves the other heads alone. Arrays are
-    as wide as the widest head. The others end in zeros, which add nothing to a product.
-    """
-    transform_qk = kernels.hook(e.encoding, "transform_qk")
-    acts_on = np.ones(len(widths), bool) if e.heads is None else e.heads
-    new_widths = widths.copy()
-    own_widths = np.unique(widths[acts_on])  # one, unless some of the heads were widened before
-    for width in own_widths.tolist():
-        heads = acts_on & (widths == width)
-        own_q = _first_channels(q, width)
-        own_k = _first_channels(k, width)
-        new_q, new_k = transform_qk(own_q, own_k, e.Q, e.K)
-        q = _replace_heads(e, heads, new_q, q)
-        k = _replace_heads(e, heads, new_k, k)
-        new_widths[heads] = new_q.shape[-1]
-    return q, k, new_widths
-
-
-def _first_channels(x: Float[Array, "b l h f"], width: int) -> Float[Array, "b l h e"]:
-    return x if x.shape[-1] == width else x[..., :width]
-
-
-def _replace_heads(
-    e: LayerEncoding,
-    heads: Bool[np.ndarray, "h"],
-    new: Float[Array, "b l h e"],
-    old: Float[Array, "b l h f"],
-) -> Float[Array, "b l h g"]:
-    """`new` on some heads and `old` on the others, both as wide as the wider one."""
-    if heads.all() and e.on is None:
-        return new
-    width = max(new.shape[-1], old.shape[-1])
-    new, old = _pad(new, width), _pad(old, width)
-    new = on_heads(heads, new, old, axis=2)
-    return on_heads(e.on, new, old, axis=2)
-
-
-def _pad(x: Float[Array, "b l h e"], width: int) -> Float[Array, "b l h f"]:
-    missing = width - x.shape[-1]
-    return jnp.pad(x, ((0, 0), (0, 0), (0, 0), (0, missing)))
 
 
 def _scale_by_log_n(
