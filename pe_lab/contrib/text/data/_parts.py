@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from pe_lab.runs.errors import UserError, one_line
+from pe_lab.tasks._bytes import check_size
 
 _BLOCK = 2**22  # symbols that are in memory at once
 
@@ -101,3 +102,11 @@ def content_hash(splits: Mapping[str, Parts], name: str) -> str:
         for block in symbols.blocks():
             digest.update(block.tobytes())
     return digest.hexdigest()[:16]
+
+
+def first(splits: Mapping[str, Parts], most: int | None, unit: str) -> dict[str, Parts]:
+    """Return the first symbols of each split; None: all of them."""
+    splits = {split: symbols[:most] for split, symbols in splits.items()}
+    for split, symbols in splits.items():
+        check_size(len(symbols), split, unit)
+    return splits

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pe_lab.contrib.text.data._parts import FilePart, Parts
+from pe_lab.contrib.text.data._parts import FilePart, Parts, content_hash, first
 from pe_lab.data import sources
 from pe_lab.data.sources import Splits
 from pe_lab.runs.errors import UserError, one_line
@@ -19,7 +19,11 @@ from pe_lab.runs.errors import UserError, one_line
 TYPES = {"uint16": "<u2", "uint32": "<u4"}
 _HEADER = 256 * 4  # bytes
 _KINDS = {20240520: (1, "<u2"), 20240801: (7, "<u4")}  # magic number -> version, type
+_MAGIC_NUMBERS = range(20_240_000, 20_270_000)  # also of headers that are not known here
+_NUMPY = b"\x93NUMPY"  # the first bytes of a file .npy
 _MOST_IDS = 2**21  # of a vocabulary that is found; the largest published ones have 2**18
+_BEGIN = 2**16  # ids that show whether the type is right
+_FEWEST_HALVES = 16  # of which this is said: fewer may be small by chance
 _CUT = 20  # a twentieth of the training tokens replaces a missing validation or test split
 
 
@@ -28,10 +32,12 @@ class TokenSet:
     """Tokens in splits, whose ids are checked.
 
     Attributes:
+      content: the hash of all tokens of the splits.
       bytes_per_token: of each split; None: unknown.
     """
 
     splits: Mapping[str, Parts]
+    content: str
     vocabulary_size: int
     bytes_per_token: Mapping[str, float] | None
 
@@ -42,6 +48,7 @@ def read(
     token_type: str = "uint16",
     vocabulary_size: int | None = None,
     bytes_per_token: float | str | None = None,
+    max_tokens: int | None = None,
 ) -> TokenSet:
     """Open a file of tokens, or the files NAME.bin of a folder in the order of their names.
 
@@ -52,6 +59,7 @@ def read(
       token_type: of files without a header.
       vocabulary_size: None: the largest id and one.
       bytes_per_token: a number, or a file with a whole number a line: the bytes of each id.
+      max_tokens: of each split, only its first tokens.
 
     Raises:
       UserError: there is no token, a file is no such file, or an id is out of the vocabulary.
@@ -62,6 +70,8 @@ def read(
         _check_ids(path, largest, _MOST_IDS, f"any known vocabulary: {token_type} may be wrong")
         vocabulary_size = largest + 1
     _check_ids(path, largest, vocabulary_size, f"the vocabulary of {vocabulary_size:,}")
+    content = content_hash(split_tokens, "tokens")
+    split_tokens = first(split_tokens, max_tokens, "tokens")
     sizes = None
     if isinstance(bytes_per_token, str):
         table = _byte_lengths(Path(bytes_per_token))
@@ -69,7 +79,7 @@ def read(
         sizes = {split: _mean_bytes(tokens, table) for split, tokens in split_tokens.items()}
     elif bytes_per_token is not None:
         sizes = dict.fromkeys(split_tokens, float(bytes_per_token))
-    return TokenSet(split_tokens, vocabulary_size, sizes)
+    return TokenSet(split_tokens, content, vocabulary_size, sizes)
 
 
 def _check_ids(path: Path, largest: int, count: int, where: str) -> None:
@@ -85,11 +95,13 @@ def _splits(path: Path, splits: Splits, plain_type: str) -> dict[str, Parts]:
         ends = sources.bounds(tokens, f"The tokens {path}", "tokens", splits)
         return {split: tokens[start:end] for split, (start, end) in ends.items()}
     named = sources.named_entries(path)
-    split_tokens = {
-        split: _tokens(entries, plain_type) for split, entries in named.items() if entries
-    }
+    split_tokens = {}
+    for split, entries in named.items():
+        shards = [entry for entry in entries if entry.is_dir() or entry.suffix == ".bin"]
+        if shards:
+            split_tokens[split] = _tokens(shards, plain_type)
     if "train" not in split_tokens:
-        raise UserError(f"The folder {path} has no file or folder of train by its name.")
+        raise UserError(f"The folder {path} has no file NAME.bin or folder of train by its name.")
     for split in named:
         if split not in split_tokens:
             train = split_tokens["train"]
@@ -102,33 +114,47 @@ def _splits(path: Path, splits: Splits, plain_type: str) -> dict[str, Parts]:
 
 
 def _tokens(entries: Sequence[Path], plain_type: str) -> Parts:
-    """Return the tokens of files, and of the files NAME.bin of folders."""
+    """Return the tokens of files, and of the files NAME.bin of folders, without hidden ones."""
     shards = []
     for entry in entries:
-        files = [entry] if entry.is_file() else sorted(entry.rglob("[!.]*.bin"))
+        files = [entry]
+        if entry.is_dir():
+            files = [file for file in sorted(entry.rglob("*.bin")) if _is_shard(file, entry)]
         if not files:
             raise UserError(f"The folder {entry} has no file of tokens, NAME.bin.")
         shards += [_shard(file, plain_type) for file in files]
     return Parts(tuple(shards))
 
 
+def _is_shard(file: Path, folder: Path) -> bool:
+    """Whether a path below a folder is a file that is not hidden."""
+    is_hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return file.is_file() and not is_hidden
+
+
 def _shard(file: Path, plain_type: str) -> FilePart:
-    """Return the tokens of a file, without reading them.
+    """Return the tokens of a file.
 
     Raises:
-      UserError: it cannot be read, or its size is not that of its tokens.
+      UserError: it cannot be read, or its first bytes or its size are not those of tokens.
     """
     try:
         header = np.fromfile(file, "<i4", _HEADER // 4)
         size = file.stat().st_size
     except OSError as e:
         raise UserError(f"The tokens {file} cannot be read ({one_line(e)}).") from e
-    if len(header) < _HEADER // 4 or int(header[0]) not in _KINDS:
-        width = np.dtype(plain_type).itemsize
-        if size % width:
-            raise UserError(f"The tokens {file} have {size:,} bytes, not {width} for each token.")
-        return FilePart(file, plain_type, 0, size // width)
-    version, token_type = _KINDS[int(header[0])]
+    if not size:
+        raise UserError(f"The tokens {file} are an empty file.")
+    if header.tobytes().startswith(_NUMPY):
+        raise UserError(f"The tokens {file} are a file of NumPy; write its ids by array.tofile.")
+    magic = int(header[0]) if len(header) else 0
+    # Ids can be such a number too, but have no zeros after it.
+    is_unknown = magic in _MAGIC_NUMBERS and magic not in _KINDS and not header[16:].any()
+    if is_unknown or (magic in _KINDS and size < _HEADER):
+        raise UserError(f"The tokens {file} have a header that is cut or not known ({magic}).")
+    if magic not in _KINDS:
+        return _plain_shard(file, plain_type, size)
+    version, token_type = _KINDS[magic]
     if header[1] != version:
         raise UserError(
             f"The tokens {file} have version {header[1]} of their header; {version} is known."
@@ -139,6 +165,30 @@ def _shard(file: Path, plain_type: str) -> FilePart:
             f"The header of {file} states {header[2]:,} tokens, and the file has {num_tokens:,}."
         )
     return FilePart(file, token_type, _HEADER, num_tokens)
+
+
+def _plain_shard(file: Path, token_type: str, size: int) -> FilePart:
+    """Return the tokens of a file of `size` bytes without a header."""
+    width = np.dtype(token_type).itemsize
+    if size % width:
+        raise UserError(f"The tokens {file} have {size:,} bytes, not {width} for each token.")
+    shard = FilePart(file, token_type, 0, size // width)
+    if token_type == TYPES["uint16"] and _has_wide_ids(np.asarray(shard[:_BEGIN])):
+        raise UserError(
+            f"Every second id of the tokens {file} is below {_MOST_IDS >> 16}, as in a file of "
+            f'wider ids: set token_type="uint32".'
+        )
+    return shard
+
+
+def _has_wide_ids(halves: np.ndarray) -> bool:
+    """Whether ids of uint16 are the lower and upper halves of ids of uint32."""
+    if len(halves) < _FEWEST_HALVES or len(halves) % 2:
+        return False
+    lower, upper = int(halves[::2].max()), int(halves[1::2].max())
+    # Ids of a vocabulary of 32 or less are all as small as an upper half.
+    is_wide = lower >= _MOST_IDS >> 16
+    return upper < _MOST_IDS >> 16 and (is_wide or lower > upper == 0)
 
 
 def _byte_lengths(file: Path) -> np.ndarray:

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from pe_lab.contrib.text.data import _tokens
-from pe_lab.contrib.text.data._parts import FilePart, Parts, content_hash
+from pe_lab.contrib.text.data._parts import FilePart, Parts, content_hash, first
 from pe_lab.data import files, sources
 from pe_lab.runs.errors import UserError
-from pe_lab.tasks._bytes import check_size
 from pe_lab.tasks.base import AnyArray
 from pe_lab.tasks.language_model import SPLITS, LanguageModel
 
@@ -52,16 +51,16 @@ def read(task: LanguageModel) -> TextFiles:
             task.token_type,
             task.vocabulary_size,
             task.bytes_per_token,
+            task.max_tokens,
         )
-        corpus = f"tokens/{content_hash(tokens.splits, 'tokens')}"
-        splits = _first(tokens.splits, task.max_tokens, task.length_name)
-        return TextFiles(splits, corpus, tokens.vocabulary_size, tokens.bytes_per_token)
+        corpus = f"tokens/{tokens.content}"
+        return TextFiles(tokens.splits, corpus, tokens.vocabulary_size, tokens.bytes_per_token)
     assert task.path is not None
     texts = _plain_file(Path(task.path), task.splits)
     corpus = f"corpus/{content_hash(texts, 'text')}"
     if task.splits is None:
         texts = {split: _with_newline(text) for split, text in texts.items()}
-    return TextFiles(_first(texts, task.max_bytes, task.length_name), corpus)
+    return TextFiles(first(texts, task.max_bytes, "bytes"), corpus)
 
 
 def _plain_file(file: Path, splits: sources.Splits) -> dict[str, Parts]:
@@ -79,11 +78,3 @@ def _with_newline(text: Parts) -> Parts:
     if bytes(np.asarray(text[-1:])) == b"\n":
         return text
     return Parts((*text.parts, np.frombuffer(b"\n", np.uint8)))
-
-
-def _first(splits: Mapping[str, Parts], most: int | None, unit: str) -> dict[str, Parts]:
-    """Return the first symbols of each split."""
-    first = {split: symbols[:most] for split, symbols in splits.items()}
-    for split, symbols in first.items():
-        check_size(len(symbols), split, unit)
-    return first

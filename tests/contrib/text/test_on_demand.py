@@ -1,0 +1,121 @@
+"""Texts that stay in their files."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from pe_lab.contrib.text.data import _parts as parts
+from pe_lab.runs.errors import UserError
+from pe_lab.tasks.language_model import LanguageModel
+from tests import tiny
+from tests.contrib.text.test_tokens import IDS, SPLITS, shard
+from tests.tasks.test_language_model import evaluated, of, windows
+
+NUMBERED = b"".join(b"%06d" % i for i in range(5000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_windows_on_demand_are_those_of_the_text_in_memory(tmp_path, end):
+    arguments = {"longest": 64, "align": "end", "max_bytes": 20_011}
+    content = "é".encode() * 40 + NUMBERED + end
+    here = of(tmp_path, content, **arguments)
+    there = of(tmp_path, content, on_demand=True, **arguments)
+    assert (there.corpus, there.max_length) == (here.corpus, here.max_length)
+    assert there.corpus_sizes == here.corpus_sizes
+    for length in (16, 64):
+        np.testing.assert_array_equal(windows(there, length, 40), windows(here, length, 40))
+        np.testing.assert_array_equal(evaluated(there, length, 40), evaluated(here, length, 40))
+
+
+@pytest.mark.slow
+def test_windows_of_shards_on_demand_are_those_in_memory(tmp_path):
+    for number in range(5):
+        shard(tmp_path / f"{number}.bin", IDS[: 100 + number])
+    task = LanguageModel(tokens=str(tmp_path))
+    on_demand = LanguageModel(tokens=str(tmp_path), on_demand=True)
+    assert set(on_demand.data("train")) == {"size", "split", "hash"}
+    np.testing.assert_array_equal(windows(on_demand, 90, 99), windows(task, 90, 99))
+
+
+def test_a_window_behind_the_end_of_a_text_is_padded(tmp_path):
+    task = of(tmp_path, b"x" * 100, on_demand=True)
+    drawn = jax.jit(lambda key: task.sample(key, jnp.asarray(11), 20, task.data("test")).target)
+    assert drawn(jax.random.key(0)).tolist() == [*b"x" * 10, 10, *[0] * 9]
+
+
+def test_one_text_has_one_hash_whatever_the_blocks_and_another_text_another(tmp_path, monkeypatch):
+    names = [of(tmp_path, NUMBERED, on_demand=True).corpus]
+    monkeypatch.setattr(parts, "_BLOCK", 1001)
+    names += [of(tmp_path, text, on_demand=True).corpus for text in (NUMBERED, NUMBERED[:-1])]
+    assert names[0] == names[1] != names[2]
+
+
+@pytest.mark.parametrize(
+    ("content", "offset"), [(b"ab\xff" + b"x" * 30, 2), (b"x" * 29 + "é".encode()[:1], 29)]
+)
+def test_on_demand_text_is_utf8(tmp_path, monkeypatch, content, offset):
+    monkeypatch.setattr(parts, "_BLOCK", 3)
+    with pytest.raises(UserError, match=rf"not valid UTF-8 \(invalid byte at offset {offset}\)"):
+        _ = of(tmp_path, content, on_demand=True).max_length
+
+
+@pytest.mark.parametrize("name", ["folder", "text.gz", "web.jsonl"])
+def test_only_a_plain_file_is_read_on_demand(tmp_path, name):
+    path = tmp_path / name
+    path.mkdir() if name == "folder" else path.write_bytes(b"")
+    with pytest.raises(UserError, match=f"reads one plain file of text, and .*{name} is none"):
+        _ = LanguageModel(path=str(path), on_demand=True).max_length
+
+
+def test_a_file_that_becomes_shorter_is_an_error_and_no_padding(tmp_path):
+    task = of(tmp_path, b"x" * 100, on_demand=True)
+    content = task._split_texts["train"].content
+    (tmp_path / "text").write_bytes(b"x" * 50)
+    with pytest.raises(UserError, match="is shorter than it was"):
+        np.asarray(content[40:60])
+
+
+@pytest.mark.full
+def test_training_on_demand_gives_the_record_of_training_in_memory(tmp_path):
+    """Rows, curve and parameters; bytes and tokens of one byte have equal bits."""
+    (tmp_path / "text").write_bytes(NUMBERED)
+    shard(tmp_path / "ids", [*NUMBERED])
+    sizes = {"longest": 32, "align": "end", "data_dir": str(tmp_path / "sets")}
+    split_sizes = {"splits": (24_000, 3_000, 3_000)}
+    text_task = {"path": str(tmp_path / "text"), **sizes, **split_sizes}
+    token_task = {"tokens": str(tmp_path / "ids"), **sizes, **split_sizes, "vocabulary_size": 256}
+    records = []
+    for number, task in enumerate(
+        [
+            text_task,
+            {**text_task, "on_demand": True},
+            {**token_task, "bytes_per_token": 1.0},
+            {**token_task, "on_demand": True},
+        ]
+    ):
+        group = tiny.group(
+            task={"name": "language_model", **task},
+            layout__end_token=False,
+            train__min_length=16,
+            train__max_length=16,
+            evaluate__lengths=(16, 32),
+            evaluate__curve_lengths=(16,),
+            seeds=2,
+        )
+        records.append(tiny.train(tmp_path / str(number), group)[0])
+    first, *others = records
+    assert first["rows"]
+    for record in others:
+        for key in ("rows", "curve"):
+            assert json.dumps(record[key]) == json.dumps(first[key])
+    assert [record["exposure"]["length_name"] for record in records] == ["bytes"] * 2 + [
+        "tokens"
+    ] * 2
+    assert first["exposure"].keys() - others[1]["exposure"].keys() == {"corpus_bytes"}
+    assert others[1]["exposure"]["bytes_per_token"] == dict.fromkeys(SPLITS, 1.0)
+    assert first["provenance"]["corpus"] == others[0]["provenance"]["corpus"]
+    assert len({record["provenance"]["data"] for record in records}) == 4
