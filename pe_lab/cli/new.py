@@ -15,13 +15,14 @@ A study is one config, in configs/ if there is this folder. It runs as it is: it
 that the text has.
 """
 
+import importlib
 import importlib.util
 import keyword
 import string
 from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.cli import _new_study
+from pe_lab import parts
 from pe_lab.cli._arguments import argument, flag
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.system import commands, files
@@ -53,7 +54,8 @@ def run(options: Options) -> int:
         raise UserError("A study needs --text=FOLDER, which nothing else has.")
     if options.text is not None:
         check_name(name, "text")
-        file = _new_study.write(Path(), name, options.text)
+        module = importlib.import_module(parts.module("cli", "_new_study") or "")
+        file = module.write(Path(), name, options.text)
         print(f"wrote {file}")
         print(f"print its runs and their time: {commands.pe_lab('sweep', str(file), '--dry-run')}")
         print(f"train them: {commands.pe_lab('sweep', str(file))}")

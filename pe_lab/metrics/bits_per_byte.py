@@ -16,8 +16,12 @@ from collections.abc import Mapping
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.metrics.base import LengthMetric, MeasuredRun
-from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.records.record_schema import JsonObject, Record
 
+_ACCURACIES = {
+    *("exact_match", "exact_match_without_end", "answer_exact_match", "token_accuracy"),
+    "first_error",
+}
 COLUMNS = ("corpus_sizes", "symbol", "has_bytes")
 
 
@@ -62,6 +66,20 @@ def sizes(record: JsonObject) -> Mapping[str, int] | None:
     """Return the bytes or tokens of each split; None for a record without them."""
     exposure = record["exposure"] or {}
     return exposure.get("corpus_bytes", exposure.get("corpus_tokens"))
+
+
+def without_accuracies(record: Record) -> Record:
+    """Return a record without its accuracies, if it is of a text that states its size.
+
+    They are measured and mean nothing: a text has nothing to solve. Older records keep them.
+    """
+    if sizes(record) is None:
+        return record
+    text_record = record.copy()
+    text_record["rows"] = [row for row in record["rows"] if row["metric"] not in _ACCURACIES]
+    text_record["curve"] = [{**point, "exact_match": {}} for point in record["curve"]]
+    text_record["chance_levels"] = []
+    return text_record
 
 
 def is_of_tokens(record: JsonObject) -> bool:

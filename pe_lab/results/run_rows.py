@@ -67,6 +67,7 @@ class RunRows:
 
     def add(self, record: Record) -> None:
         """Add the rows of a record."""
+        record = bits_per_byte.without_accuracies(record)
         run = len(self._runs)
         for row in record["rows"]:
             if row["override"] is not None:

@@ -216,7 +216,8 @@ def _beyond_training(study: Study, variant: str, length: int | None, cell: Cell)
 def _chance_levels(study: Study, metric: str, num_counts: int) -> list[list[Cell]]:
     rows = []
     levels = study.chance_levels.set_index(["task", "metric", "length"])["value"].to_dict()
-    tasks = study.finished["task"].unique()
+    has_answers = study.finished["corpus_sizes"].isna()  # a text has none
+    tasks = study.finished.loc[has_answers, "task"].unique()
     for task in tasks:
         text = "chance level"
         if len(tasks) > 1:

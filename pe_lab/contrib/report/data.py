@@ -7,8 +7,9 @@ Keys are short, and values that all runs share are stored once, to keep a page o
 import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from pe_lab.contrib.report import run_data
+from pe_lab.contrib.report.run_data import short
 from pe_lab.metrics.base import LengthMetric
 from pe_lab.results import comparable, compare, metrics, selection, statistics, summary
 from pe_lab.results.compare import Counts
@@ -18,10 +19,8 @@ from pe_lab.results.plots import styles
 from pe_lab.results.plots.plotted import Plotted
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.study import Study
-from pe_lab.runs.records import validation
 from pe_lab.runs.records.record_schema import JsonObject
 
-_DIGITS = 5
 _SHAPES = {  # Vega's names, or paths, of Matplotlib's markers
     "o": "circle",
     "s": "square",
@@ -47,6 +46,7 @@ def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
     """
     chosen = _with_runs(plotted.study)
     names = _metrics(chosen)
+    texts = set(chosen.variants.index[chosen.variants["has_text"]])
     settings = [_flat(record["config"]) for record in run_records]
     common = _common(settings)
     looks = _looks(chosen, plotted)
@@ -69,12 +69,15 @@ def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
     labels = dict(zip(full.by_name, _labels(full), strict=True))
     trained = full.cases[full.cases["evaluation"] == 0]
     variant_of = dict(zip(trained["run_id"], trained["variant"], strict=True))
+    solved = dict(zip(trained["run_id"], trained["solved"], strict=True))  # records have no rows
     places = _places(full, chosen, trained["variant"].unique())
     rows = []
     for record, setting in zip(run_records, settings, strict=True):
         variant = variant_of[record["run_id"]]
         different = {path: value for path, value in setting.items() if path not in common}
-        row = _run(record, different, origins)
+        is_text = full.by_name[variant]["has_text"]
+        is_solved = bool(solved[record["run_id"]])
+        row = run_data.of(record, different, origins, solved=is_solved, is_text=is_text)
         rows.append({"v": places[variant], "name": labels[variant], **row})
     of_metrics = []
     for name in names:
@@ -82,6 +85,8 @@ def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
         of_metrics.append({"name": name, "label": metric.label, "share": metric.style == "share"})
     return {
         "study": chosen.name,
+        "has_text": bool(texts),
+        "is_text": len(texts) == len(chosen.variants),
         "length": chosen.length_name,
         "lengths": chosen.lengths,
         "offsets": chosen.offsets,
@@ -195,7 +200,7 @@ def _variant(study: Study, name: str, style: Style, counts: Counts) -> JsonObjec
         "unsolved": row["is_unsolved"],
         "is_text": row["has_text"],
         "bad": [row["diverged"], row["failed"]],
-        "extrapolates": [counts.extrapolating, counts.count],
+        "extrapolates": [0, 0] if row["has_text"] else [counts.extrapolating, counts.count],
         "trained": row["max_length"],
         "color": style.color,
         "shape": _SHAPES[style.marker],
@@ -247,43 +252,11 @@ def _cell(
     center = statistics.center([value for value in of_runs if value is not None])
     if center is None:
         return {"w": reasons.get(point, "not measured")}
-    cell = {"s": [_short(v) for v in of_runs], "c": _short(center.point), "k": center.name}
+    cell = {"s": [short(v) for v in of_runs], "c": short(center.point), "k": center.name}
     interval = center.interval
     if interval is not None:
-        cell |= {"i": [_short(interval.low), _short(interval.high)], "w": interval.kind}
+        cell |= {"i": [short(interval.low), short(interval.high)], "w": interval.kind}
     return cell
-
-
-def _run(record: JsonObject, differs: JsonObject, origins: list[object]) -> JsonObject:
-    origin = dict(record["provenance"])
-    started = origin.pop("started", None)  # all else is the same in most runs
-    if origin not in origins:
-        origins.append(origin)
-    curve = record["curve"]
-    lengths = sorted({int(length) for point in curve for length in point["exact_match"]})
-    points = []
-    for point in curve:
-        exact = [_short(point["exact_match"].get(str(length))) for length in lengths]
-        points.append([point["step"], _short(point["loss"]), *exact])
-    return {
-        "id": record["run_id"],
-        "seed": record["member"]["seed"],
-        "status": record["status"],
-        "error": record["error"],
-        "solved": validation.solved(record),
-        "member": record["member"],
-        "config": differs,
-        "origin": origins.index(origin),
-        "started": started,
-        "cost": record["cost"],
-        "exposure": record["exposure"],
-        "curve": {"lengths": lengths, "points": points},
-    }
-
-
-def _short(value: object) -> Any:
-    """Round a number to five digits. Other values stay as they are."""
-    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
 def _flat(config: JsonObject, path: str = "") -> JsonObject:

@@ -21,7 +21,9 @@ function options(id, entries) {
   $(id).parentElement.hidden = entries.length < 2;
 }
 options("metric", data.metrics.map((m, i) => [i, m.label]));
-options("task", data.tasks.map((t, i) => [i, t || "all"]));
+const texts = new Set(data.variants.filter((v) => v.is_text).map((v) => v.task));
+const scoreOf = (task) => (data.has_text && !data.is_text ? ` (${texts.has(task) ? "bits" : "accuracy"})` : "");
+options("task", data.tasks.map((t, i) => [i, (t || "all") + scoreOf(t)]));
 options("offset", data.offsets.map((o, i) => [i, String(o)]));
 
 // The tables have the labels of configs (t5_bias), the chart has words (T5 bias). Both match both.
@@ -83,7 +85,7 @@ function specification({ centers, seeds, chance }, { metric, variants }) {
     { data: { values: centers }, mark: { type: "point", filled: true, size: 75, strokeWidth: 1.6 },
       encoding: { x, y: { field: "value", ...y }, stroke: color, fill: { condition: { test: "datum.solved", ...color }, value: "transparent" },
         shape: { field: "variant", type: "nominal", ...scale("shape") }, opacity: faded(1, 0.12),
-        tooltip: ["Variant", "Length", "Value", "Interval", "Seeds", "Solved"].map((field) => ({ field, type: "nominal" })) } },
+        tooltip: ["Variant", "Length", "Value", "Interval", "Seeds", ...(data.is_text ? [] : ["Solved"])].map((field) => ({ field, type: "nominal" })) } },
   ];
   return { width: "container", height: 380, autosize: { type: "fit", contains: "padding" }, background: null, params: [{ name: "hot", value: null }],
     layer, config: { view: { stroke: null }, axis: { labelFontSize: 12, titleFontSize: 13 } } };
@@ -129,7 +131,7 @@ function cellOf(cell, beyond) {
 
 function numbers() {
   const { metric, offset, variants } = selection();
-  header($("numbers"), ["variant", "seeds", "solved", "extrapolates", ...data.lengths.map((n) => (data.variants.every((v) => n > v.trained) ? `→${n}` : String(n)))]);
+  header($("numbers"), ["variant", "seeds", ...(data.is_text ? [] : ["solved", "extrapolates"]), ...data.lengths.map((n) => (data.variants.every((v) => n > v.trained) ? `→${n}` : String(n)))]);
   $("numbers").tBodies[0].replaceChildren(...variants.map((v) => {
     const box = make("input", { type: "checkbox", "aria-label": `show ${v.name}` });
     box.checked = !hidden.has(v.name);
@@ -137,9 +139,10 @@ function numbers() {
     const bad = ["diverged", "failed"].map((what, i) => (v.bad[i] ? `, ${v.bad[i]} ${what}` : "")).join("");
     const row = make("tr", { "data-variant": v.name, ...(v.unsolved ? { class: "unsolved" } : {}) },
       make("th", { scope: "row", ...(v.apart.length ? { title: v.apart.join("; ") } : {}) }, box, " ", swatch(v), v.name),
-      make("td", { "data-value": v.solved[1] }, String(v.solved[1])),
-      make("td", { "data-value": v.solved[0] }, `${v.is_text ? DASH : `${v.solved[0]}/${v.solved[1]}`}${v.unsolved ? " not solved" : ""}${bad}`),
-      make("td", { "data-value": v.extrapolates[1] ? v.extrapolates[0] : "" }, v.extrapolates[1] ? `${v.extrapolates[0]}/${v.extrapolates[1]}` : DASH),
+      make("td", { "data-value": v.solved[1] }, `${v.solved[1]}${data.is_text ? bad : ""}`),
+      ...(data.is_text ? [] : [
+        make("td", { "data-value": v.is_text ? "" : v.solved[0] }, `${v.is_text ? DASH : `${v.solved[0]}/${v.solved[1]}`}${v.unsolved ? " not solved" : ""}${bad}`),
+        make("td", { "data-value": v.extrapolates[1] ? v.extrapolates[0] : "" }, v.extrapolates[1] ? `${v.extrapolates[0]}/${v.extrapolates[1]}` : DASH)]),
       ...v.values[metric.name][offset].map((cell, i) => cellOf(cell, data.lengths[i] > v.trained)));
     row.addEventListener("mouseenter", () => highlight(v.name));
     row.addEventListener("mouseleave", () => highlight(null));
@@ -148,7 +151,7 @@ function numbers() {
     return row;
   }));
   resort($("numbers"));
-  $("shown").textContent = `${variants.length} of ${data.variants.length} variants. The numbers are ${metric.label}, center over seeds.`;
+  $("shown").textContent = `${variants.length} of ${data.variants.length} variants. The numbers are ${metric.label}, center over seeds.${variants.some((v) => v.is_text) ? " The task is a text: its score is bits, and less is better." : ""}`;
 }
 
 // Tables that sort and filter
@@ -192,13 +195,14 @@ function filterRows() {
 for (const table of document.querySelectorAll("#tables table")) header(table, [...table.tHead.rows[0].cells].map((c) => c.textContent));
 
 // Runs
-header($("run-table"), ["variant", "seed", "status", "solved", "steps", "run"]);
+header($("run-table"), ["variant", "seed", "status", ...(data.is_text ? [] : ["solved"]), "steps", "run"]);
 $("run-table").tBodies[0].append(...data.runs.map((run) => {
   const button = make("button", { type: "button", class: "show" }, run.id);
   button.addEventListener("click", () => showRun(run));
   const cost = run.cost ?? {};
   return make("tr", {}, make("th", { scope: "row" }, run.name), make("td", { "data-value": run.seed }, String(run.seed)),
-    make("td", run.status === "finished" ? {} : { class: "bad" }, run.status), make("td", {}, run.solved ? "yes" : "no"),
+    make("td", run.status === "finished" ? {} : { class: "bad" }, run.status),
+    ...(data.is_text ? [] : [make("td", {}, run.solved === null ? DASH : run.solved ? "yes" : "no")]),
     make("td", { "data-value": cost.steps ?? "" }, String(cost.steps ?? DASH)), make("td", {}, button));
 }));
 
@@ -213,16 +217,16 @@ function showRun(run) {
   $("run").showModal();
   const rows = run.curve.points.flatMap(([step, loss, ...exact]) => [
     ...(loss ? [{ step, value: loss, what: "training loss", panel: "loss" }] : []),
-    ...exact.map((value, i) => ({ step, value, what: `length ${run.curve.lengths[i]}${run.curve.lengths[i] > v.trained ? ", beyond training" : ""}`, panel: "exact match" }))]);
+    ...exact.map((value, i) => ({ step, value, what: `length ${run.curve.lengths[i]}${run.curve.lengths[i] > v.trained ? ", beyond training" : ""}`, panel: run.curve.name }))]);
   if (!rows.length) return $("run-chart").replaceChildren("No curve was recorded.");
   const encoding = (type) => ({ x: { field: "step", type: "quantitative" }, y: { field: "value", type: "quantitative", title: null, scale: { type } },
     strokeDash: { field: "what", type: "nominal", title: null, legend: type === "log" ? null : { orient: "top" },
-      scale: { domain: [...new Set(rows.filter((row) => row.panel === (type === "log" ? "loss" : "exact match")).map((row) => row.what))],
+      scale: { domain: [...new Set(rows.filter((row) => row.panel === (type === "log" ? "loss" : run.curve.name)).map((row) => row.what))],
         range: [[1, 0], [5, 2], [1.5, 2], [7, 2, 1, 2]] } },
     tooltip: ["what", "step", "value"].map((field) => ({ field })) });
   const panel = (name, type) => ({ title: name, transform: [{ filter: `datum.panel === '${name}'` }], width: 250, height: 150,
     mark: { type: "line", point: { color: v.color }, color: v.color }, encoding: encoding(type) });
-  return vegaEmbed("#run-chart", { data: { values: rows }, [innerWidth < 760 ? "vconcat" : "hconcat"]: [panel("exact match", "linear"), panel("loss", "log")], resolve: { scale: { strokeDash: "independent" } },
+  return vegaEmbed("#run-chart", { data: { values: rows }, [innerWidth < 760 ? "vconcat" : "hconcat"]: [...(run.curve.lengths.length ? [panel(run.curve.name, "linear")] : []), panel("loss", "log")], resolve: { scale: { strokeDash: "independent" } },
     background: null, config: { view: { stroke: null }, title: { color: null } } }, { ...embedding, actions: false });
 }
 
