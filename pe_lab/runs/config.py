@@ -115,7 +115,11 @@ def _inner_group(cls: Any, values: Any, path: str) -> object:
 
 
 def _init_from(values: object) -> InitFrom | None:
-    return None if values is None else InitFrom(**_group(InitFrom, values, "config.init_from"))
+    if values is None:
+        return None
+    if isinstance(values, Mapping):  # older records do not have it
+        values = {"keep": "parameters", **values}
+    return InitFrom(**_group(InitFrom, values, "config.init_from"))
 
 
 def _overrides(specs: object) -> tuple[()]:

@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from pe_lab.runs.plugins import plugin_sources
 from pe_lab.runs.records.record_schema import JsonObject, MemberSettings
@@ -33,10 +33,16 @@ _ADAMW = Plugin("adamw", ())
 
 @dataclass(frozen=True)
 class InitFrom:
-    """The run whose final parameters another run starts from."""
+    """The run whose final parameters another run starts from.
 
-    study: str  # the name of a folder next to this study's, a path, or "" for the same study
+    Attributes:
+      study: the name of a folder next to this study's, a path, or "" for the same study.
+      keep: "optimizer": its optimizer and its step too, so that its training goes on.
+    """
+
+    study: str
     run_id: str
+    keep: Literal["parameters", "optimizer"] = "parameters"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +62,8 @@ class Run:
     model: Model
     init_from: InitFrom | None = setting(
         None,
-        'A run to start from: dict(study="exposure", select=dict(model=dict(encodings="rope"))).',
+        'A run to start from: dict(study="exposure", select=dict(model=dict(encodings="rope"))). '
+        'With keep="optimizer" its training goes on, up to train.steps in all.',
     )
     train: Train
     evaluate: Evaluate
@@ -78,6 +85,8 @@ class Run:
                 content[field.name] = plain(getattr(self, field.name))
         content["model"]["encodings"] = [plain(e.settings()) for e in self.model.encodings]
         content["init_from"] = self.init_from and self.init_from.run_id
+        if self.continues:
+            content["keep"] = "optimizer"
         for group, cls in (("model", Model), ("train", Train)):
             # A setting that is new or removed must make no older run stale.
             content[group] |= removed_settings(cls)
@@ -120,6 +129,11 @@ class Run:
         model = dataclasses.replace(self.model, encodings=tuple(encodings))
         return dataclasses.replace(self, model=model)
 
+    @property
+    def continues(self) -> bool:
+        """Whether the training of another run goes on, with its optimizer and its step."""
+        return self.init_from is not None and self.init_from.keep == "optimizer"
+
     @functools.cached_property
     def run_id(self) -> str:
         """Hash of the identity, 16 hexadecimal digits."""
@@ -145,7 +159,9 @@ class Run:
     def group_key(self) -> "Run":
         """The run without seeds and scalar hyperparameters, equal for all runs of a run group."""
         train = dataclasses.replace(self.train, learning_rate=0.0, weight_decay=0.0)
-        return dataclasses.replace(self, seed=0, data_seed=0, train=train, init_from=None)
+        # Members share a step, so trainings that go on do not join those that begin.
+        init_from = InitFrom("", "", "optimizer") if self.continues else None
+        return dataclasses.replace(self, seed=0, data_seed=0, train=train, init_from=init_from)
 
     def member_settings(self) -> MemberSettings:
         """The settings in which the members of a run group may differ."""

@@ -20,7 +20,8 @@ from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import ExpandedStudy
 from pe_lab.sweeps.time_left import GroupPlan
 from pe_lab.training.costs import evaluation_flops, step_flops
-from pe_lab.training.warm_start import check_held_out, overridden
+from pe_lab.training.parents import check_parent
+from pe_lab.training.warm_start import overridden
 
 # For estimates of time only, from the records of published/quickstart: one core's rate over
 # unpadded FLOPs, and a worker's seconds for each program: a share of its start and the compilation.
@@ -170,7 +171,7 @@ def _check_parents(groups: list[RunGroup], folder: Path) -> None:
                 f"The run {run.init_from.run_id} that {run.run_id} starts from has no parameters "
                 f"in {parent_folder}."
             )
-        check_held_out(run, parent)
+        check_parent(run, parent)
 
 
 def _check_code(unfinished: Sequence[Run], by_id: dict[str, Record]) -> None:

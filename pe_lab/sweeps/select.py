@@ -19,7 +19,7 @@ from pe_lab.runs.settings.declarations import check_keys
 from pe_lab.runs.settings.labels import agrees, label
 from pe_lab.runs.studies import study_files
 
-_KEYS = ("study", "run_id", "select", "match")
+_KEYS = ("study", "run_id", "select", "match", "keep")
 
 
 def check(select: object, config: JsonObject, where: str = "select") -> None:
@@ -63,8 +63,11 @@ def resolve(
         )
     check_keys("config.init_from", init_from, _KEYS)
     study = init_from.get("study") or ""
+    parent = {"study": study}
+    if "keep" in init_from:
+        parent["keep"] = init_from["keep"]
     if "run_id" in init_from:
-        return {**values, "init_from": {"study": study, "run_id": init_from["run_id"]}}
+        return {**values, "init_from": {**parent, "run_id": init_from["run_id"]}}
     # Only earlier points of the same study, because a parent is trained before its child.
     candidates = list(before)
     where = "this study, before this point"
@@ -72,7 +75,7 @@ def resolve(
         candidates = _configs(study_files.folder_of(study, folder))
         where = study
     run_id = _find_one(init_from, values, candidates, where)
-    return {**values, "init_from": {"study": study, "run_id": run_id}}
+    return {**values, "init_from": {**parent, "run_id": run_id}}
 
 
 def _is_readable(init_from: object) -> TypeGuard[JsonObject]:

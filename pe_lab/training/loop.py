@@ -20,6 +20,7 @@ from pe_lab.training import checkpoint, curve, devices, provenance, resume, run_
 from pe_lab.training.build import build_setup
 from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator
+from pe_lab.training.parents import parent_of, start, steps_kept
 from pe_lab.training.reports import Report
 from pe_lab.training.run_records import Cost
 from pe_lab.training.state import (
@@ -30,7 +31,6 @@ from pe_lab.training.state import (
     members_of,
     of_member,
 )
-from pe_lab.training.warm_start import adopt, parent_of
 
 
 class Preempted(Exception):  # noqa: N818
@@ -66,6 +66,7 @@ class Training:
       losses: since the last point of the curves.
       cost: seconds and memory of the whole group.
       origin: the provenance of its start.
+      steps_kept: steps of the runs that the members continue.
     """
 
     def __init__(self, group: RunGroup, folder: Path, report: Report):
@@ -78,17 +79,18 @@ class Training:
         lengths = group.run.evaluate.all_lengths
         self.evaluator = Evaluator(self.setup, lengths, self._compiled)
         self.parents = [parent_of(run, folder) for run in group.runs]
+        self.steps_kept = steps_kept(group.runs, self.parents)
         self.members = self._placed(members_of(group, self._first_steps()))
         self.curves: list[curve.Curve] = [[] for _ in group.runs]
         self.losses = curve.MeanLoss.of_no_steps(len(group.runs))
         self.state = self._restored() or self._started()
 
     def _first_steps(self) -> list[int]:
-        """The steps that the parent of each member has trained, 0 without one."""
+        """The steps that the parent of each member has trained, without those that are kept."""
         steps = []
         for parent in self.parents:
             exposure = None if parent is None else parent.record["exposure"]
-            steps.append(0 if exposure is None else exposure["steps"])
+            steps.append(0 if exposure is None else exposure["steps"] - self.steps_kept)
         return steps
 
     def _placed(self, tree: PyTree) -> PyTree:
@@ -102,20 +104,18 @@ class Training:
     # Start and resume
 
     def _started(self) -> TrainState:
-        """The first state, with the parameters of parents where members have one."""
+        """The first state, with what members take from parents where they have one."""
         init = functools.partial(initial_state, self.setup)
         program = self._compiled(init, self.members)
         state: TrainState = program(self.members)
-        params = state.params
         for index, parent in enumerate(self.parents):
             if parent is None:
                 continue
-            fresh = of_member(state.params, index)
-            adopted = adopt(parent.params, parent.setup, self.setup, fresh)
-            # A restored array belongs to one device, and the state may be on several.
-            adopted = jax.tree.map(np.asarray, adopted)
-            params = jax.tree.map(lambda leaf, new, i=index: leaf.at[i].set(new), params, adopted)
-        return self._placed(dataclasses.replace(state, params=params))
+            taken = start(parent, self.setup, self.group.runs[index], of_member(state, index))
+            fields = {name: getattr(state, name) for name in taken}
+            fields = jax.tree.map(lambda leaf, new, i=index: leaf.at[i].set(new), fields, taken)
+            state = dataclasses.replace(state, **fields)
+        return self._placed(state)
 
     def _restored(self) -> TrainState | None:
         """The state of the newest checkpoint; None if there is none."""
@@ -172,7 +172,7 @@ class Training:
 
         Chunks end at steps that depend on the config alone, so a resumed run has the same.
         """
-        if self.step == 0 and not self.curves[0]:
+        if not self.curves[0]:
             self._extend_curve()
         if self.step >= self.last_step:
             return
@@ -276,6 +276,7 @@ class Training:
             self.cost,
             origin=self.origin,
             parent=None if parent is None else parent.record,
+            steps_kept=self.steps_kept,
         )
 
 

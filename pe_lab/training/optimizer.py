@@ -24,7 +24,7 @@ def schedule(train: Train, stop_at: Int[ArrayLike, ""]) -> optax.Schedule:
       stop_at: the step at which the member stops, as far as it is known. It only gets smaller, and
         then the decay begins at the present step.
     """
-    num_decayed = max(train.steps - train.warmup_steps, 1)
+    num_decayed = max((train.schedule_steps or train.steps) - train.warmup_steps, 1)
     if train.decays_after_criterion:
         num_decayed = min(train.extra_steps, num_decayed)
     final = train.final_rate_fraction  # of the peak, which is 1
@@ -64,6 +64,10 @@ def optimizer(
     have a decay and a rate factor of their own.
     """
     shape = schedule(train, stop_at)
+    # The last link, and only where it is needed: checkpoints name the other links by their number.
+    backbone = []
+    if train.backbone_rate_factor != 1:
+        backbone.append(optax.masked(optax.scale(train.backbone_rate_factor), _backbone))
     return optax.chain(
         optax.clip_by_global_norm(train.clip_norm),
         method.direction(train),
@@ -72,12 +76,18 @@ def optimizer(
         optax.masked(optax.scale(train.encoding_rate_factor), _encodings),
         optax.scale_by_schedule(lambda step: -jnp.asarray(shape(step))),
         optax.scale(learning_rate),
+        *backbone,
     )
 
 
 def _encodings(params: PyTree) -> PyTree:
     """True at the parameters of encodings."""
     return jax.tree_util.tree_map_with_path(lambda path, _: is_encoding(path), params)
+
+
+def _backbone(params: PyTree) -> PyTree:
+    """True at all parameters but those of encodings."""
+    return jax.tree.map(lambda is_of_encoding: not is_of_encoding, _encodings(params))
 
 
 def _backbone_matrices(params: PyTree) -> PyTree:

@@ -66,6 +66,7 @@ def trained(
     *,
     origin: Provenance,
     parent: Record | None,
+    steps_kept: int,
 ) -> Record:
     """The record of a member that has ended its training, without rows.
 
@@ -73,11 +74,12 @@ def trained(
       index: of the member.
       origin: the provenance of the training.
       parent: the record of the run from which it started.
+      steps_kept: steps of the runs that the members continue.
     """
     run = group.runs[index]
     diverged_at = int(np.asarray(state.diverged_at)[index])
     step = int(np.asarray(state.step)[0])
-    steps = min(step, int(np.asarray(state.stop_at)[index]))
+    steps = min(step, int(np.asarray(state.stop_at)[index])) - steps_kept
     error: str | None = None
     checkpoint: CheckpointOfRun | None = None
     if diverged_at >= 0:
@@ -94,17 +96,17 @@ def trained(
         "status": "finished" if error is None else "diverged",
         "error": error,
         "curve": curve,
-        "cost": _cost(setup, state, cost, steps),
+        "cost": _cost(setup, state, cost, steps, steps_kept),
         "exposure": _exposure(setup, steps, parent),
         "scale_ratio": {"initial": curve[0]["scale_ratio"], "final": curve[-1]["scale_ratio"]},
         "checkpoint": checkpoint,
     }
 
 
-def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> CostOfRun:
+def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int, steps_kept: int) -> CostOfRun:
     """The cost of one member: its share of the group's seconds; memory is the group's."""
     num_members = len(state.step)
-    all_steps = int(np.asarray(state.step)[0]) * num_members
+    all_steps = (int(np.asarray(state.step)[0]) - steps_kept) * num_members
     seconds = cost.train_seconds
     return {
         "steps": steps,
@@ -112,7 +114,7 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int) -> CostOfRun:
         "train_seconds": seconds / num_members,
         "compile_seconds": cost.compile_seconds / num_members,
         "steps_per_second": all_steps / seconds if seconds else None,
-        "train_flops": costs.step_flops(setup, steps) * steps,
+        "train_flops": costs.step_flops(setup, steps_kept + steps) * steps,
         "parameters": costs.num_parameters(state.params) // num_members,
         "members": num_members,
         "memory": cost.memory,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jax
+import optax
 from jaxtyping import PyTree
 
 from pe_lab.model.transformer import Transformer
@@ -21,11 +22,18 @@ from pe_lab.training.state import CurveState, TrainState, abstract_state, of_mem
 
 @dataclasses.dataclass(frozen=True)
 class TrainedRun:
-    """A run with its record and its final parameters."""
+    """A run with its record and its final parameters.
+
+    Attributes:
+      optimizer: moments and counters of its last step.
+      step: at which its training ended, with the steps of the run that it continues.
+    """
 
     setup: Setup
     record: Record
     params: PyTree
+    optimizer: optax.OptState = ()
+    step: int = 0
 
     @property
     def model(self) -> Transformer:
@@ -45,8 +53,9 @@ def load(folder: Path, run_id: str) -> TrainedRun:
     state, group = load_state(folder, record)
     index = checkpoint_of(folder, record)["member"]
     setup = build_setup(group.runs[index])
-    params = of_member(state.params, index)
-    return TrainedRun(setup, record, params)
+    member = of_member(state, index)
+    step = min(int(member.step), int(member.stop_at))
+    return TrainedRun(setup, record, member.params, member.optimizer, step)
 
 
 def load_state(folder: Path, record: Record) -> tuple[TrainState, RunGroup]:

@@ -2,48 +2,18 @@
 
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
 
 import jax
 from jaxtyping import PyTree
 
 from pe_lab.model.sites import Site, is_encoding
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.records.record_schema import Record
 from pe_lab.runs.run import Run
 from pe_lab.runs.settings.evaluation_settings import Override
-from pe_lab.runs.studies import study_files
 from pe_lab.training.build import build_setup
 from pe_lab.training.setup import Setup
-from pe_lab.training.trained_runs import TrainedRun, load
 
 ParamPath = tuple[str, ...]
-
-
-def parent_of(run: Run, folder: Path) -> TrainedRun | None:
-    """The finished run from which a run of the study in `folder` starts; None for a fresh start."""
-    if run.init_from is None:
-        return None
-    parent_folder = study_files.folder_of(run.init_from.study, folder)
-    parent = load(parent_folder, run.init_from.run_id)
-    check_held_out(run, parent.record)
-    return parent
-
-
-def check_held_out(run: Run, parent: Record) -> None:
-    """Refuse a parent that was trained on inputs which the run holds out.
-
-    Args:
-      parent: the record of the run from which `run` starts.
-    """
-    excluded = parent["config"]["train"]["exclude_held_out"]
-    if excluded != run.train.exclude_held_out:
-        raise UserError(
-            f"The run {parent['run_id']} was trained with "
-            f"config.train.exclude_held_out={excluded}, "
-            f"and a run that starts from it has {run.train.exclude_held_out}: train it again, or "
-            f"set both to the same value."
-        )
 
 
 def overridden(setup: Setup, override: Override) -> Setup:
@@ -83,48 +53,63 @@ def adopt(params: PyTree, old_setup: Setup, new_setup: Setup, fresh: PyTree = No
     Raises:
       UserError: the backbones differ, or an encoding's parameters do.
     """
+    old = by_path(params)
+    new = None if fresh is None else by_path(fresh)
+    adopted = []
+    for path, source in sources(old_setup, new_setup).items():
+        if source is not None:
+            adopted.append(old[source])
+        elif new is not None:
+            adopted.append(new[path])
+        else:
+            name = next(module.name for module in _modules(new_setup) if module.path == path[:3])
+            raise UserError(
+                f"{name} has parameters that the run {old_setup.run.run_id} was not trained with."
+            )
+    structure = jax.tree.structure(new_setup.abstract_params)
+    return jax.tree.unflatten(structure, adopted)
+
+
+def sources(old_setup: Setup, new_setup: Setup) -> dict[ParamPath, ParamPath | None]:
+    """The path in the old model of each parameter of the new one, in the order of its leaves.
+
+    It is None for an encoding that the old model lacks.
+
+    Raises:
+      UserError: the backbones differ, or an encoding's parameters do.
+    """
     _check_backbone(old_setup.run, new_setup.run)
-    old = _by_path(params)
-    new = None if fresh is None else _by_path(fresh)
-    first_old = jax.tree.leaves(old_setup.abstract_params)[0]
-    num_member_axes = jax.tree.leaves(params)[0].ndim - first_old.ndim
+    old_leaves, new_leaves = (by_path(s.abstract_params) for s in (old_setup, new_setup))
     old_modules = _modules(old_setup)
     new_modules = {module.path: module for module in _modules(new_setup)}
     run_id = old_setup.run.run_id
-    new_leaves = _by_path(new_setup.abstract_params)
-    adopted = []
+    source_of: dict[ParamPath, ParamPath | None] = {}
     for path, leaf in new_leaves.items():
-        source: ParamPath | None = path
+        source: ParamPath = path
         if is_encoding(path):
             # A path begins with the path of its module: stack, list and index.
             old_module = new_modules[path[:3]].find_in(old_modules)
-            source = None if old_module is None else (*old_module.path, *path[3:])
-        if source is None:  # an encoding that the old model lacks
-            if new is None:
-                name = new_modules[path[:3]].name
-                raise UserError(
-                    f"{name} has parameters that the run {run_id} was not trained with."
-                )
-            adopted.append(new[path])
-            continue
+            if old_module is None:
+                source_of[path] = None
+                continue
+            source = (*old_module.path, *path[3:])
         shape: tuple[int, ...] | str = "missing"
-        if source in old:
-            shape = tuple(old[source].shape[num_member_axes:])
+        if source in old_leaves:
+            shape = tuple(old_leaves[source].shape)
         if shape != leaf.shape:
             raise UserError(
                 f"The model differs from the model of the run {run_id}: "
                 f"{'.'.join(path)} is {shape} there and {leaf.shape} here."
             )
-        adopted.append(old[source])
+        source_of[path] = source
     # An encoding of the old model may be left out, but no part of its backbone.
-    only_old = [path for path in old.keys() - new_leaves.keys() if not is_encoding(path)]
+    only_old = [path for path in old_leaves.keys() - new_leaves.keys() if not is_encoding(path)]
     if only_old:
         names = sorted(".".join(path) for path in only_old)
         raise UserError(
             f"The model differs from the model of the run {run_id}: it has no {names[0]}."
         )
-    structure = jax.tree.structure(new_setup.abstract_params)
-    return jax.tree.unflatten(structure, adopted)
+    return source_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,7 +194,8 @@ def _layers_of(
     return frozenset(acts_on)
 
 
-def _by_path(tree: PyTree) -> dict[ParamPath, PyTree]:
+def by_path(tree: PyTree) -> dict[ParamPath, PyTree]:
+    """The parameters of a model by their path."""
     by_path = {}
     for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
         names = tuple(str(part.key) for part in path)

@@ -67,6 +67,7 @@ OF_WEIGHTS = {
     "train__clip_norm": 2,
     "train__optimizer": dict(name="muon"),
     "train__encoding_rate_factor": 2,
+    "train__backbone_rate_factor": 0,
     "train__encoding_weight_decay": 0.1,
 }
 

@@ -172,8 +172,8 @@ def test_a_run_id_is_taken_as_it_is_given(tmp_path):
         (
             dict(select={}, matches=()),
             (
-                "config.init_from has no 'matches'. Did you mean 'match'? It has: match, run_id, "
-                "select, study."
+                "config.init_from has no 'matches'. Did you mean 'match'? It has: keep, match, "
+                "run_id, select, study."
             ),
         ),
         *(

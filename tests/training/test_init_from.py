@@ -14,8 +14,8 @@ from pe_lab.runs.run import RunGroup
 from pe_lab.training import process
 from pe_lab.training.chunk import train_chunk
 from pe_lab.training.loop import Training
+from pe_lab.training.parents import check_parent
 from pe_lab.training.state import initial_state
-from pe_lab.training.warm_start import check_held_out
 from tests import tiny
 from tests.models import assert_equal
 
@@ -148,7 +148,11 @@ def test_a_grandchild_starts_from_a_child_in_its_own_study(results):
 def test_a_record_says_what_its_run_started_from(results):
     record = records.read(records.path_of(results / "study", CHILDREN.runs[1].run_id))
     assert record["member"]["init_from"] == PARENTS.runs[1].run_id
-    assert record["config"]["init_from"] == {"study": "parents", "run_id": PARENTS.runs[1].run_id}
+    assert record["config"]["init_from"] == {
+        "study": "parents",
+        "run_id": PARENTS.runs[1].run_id,
+        "keep": "parameters",
+    }
 
 
 @pytest.mark.full
@@ -177,12 +181,12 @@ def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_group(r
 @pytest.mark.full
 def test_a_parent_that_was_trained_on_the_inputs_of_evaluation_is_refused(results):
     older = {"run_id": "r", "config": {"train": {"exclude_held_out": False}}}
-    check_held_out(CHILDREN.run, {"run_id": "r", "config": PARENTS.run.to_dict()})
+    check_parent(CHILDREN.run, {"run_id": "r", "config": PARENTS.run.to_dict()})
     with pytest.raises(
         UserError,
         match=r"^The run r was trained with config\.train\.exclude_held_out=False, and a run that",
     ):
-        check_held_out(CHILDREN.run, older)
+        check_parent(CHILDREN.run, older)
     mixed = children(train__exclude_held_out=False)
     with pytest.raises(UserError, match=r"was trained with config\.train\.exclude_held_out=True"):
         begun(results / "study", mixed)

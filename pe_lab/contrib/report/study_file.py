@@ -100,7 +100,8 @@ def _config(config: JsonObject, run_records: Mapping[str, JsonObject]) -> JsonOb
         start_config = run_records[start["run_id"]]["config"]
         unused = (*SEED_AXES, *_NOT_TRAINED)
         select = {key: value for key, value in start_config.items() if key not in unused}
-        settings["init_from"] = {"study": start["study"], "select": select, "match": ("seed",)}
+        settings["init_from"] = {**start, "select": select, "match": ("seed",)}
+        del settings["init_from"]["run_id"]
     return settings
 
 

@@ -247,6 +247,13 @@ class Train:
         "extra_steps of a run.",
     )
     warmup_steps: int = setting(100, "Steps of the linear warm-up.", at_least=0)
+    schedule_steps: int | None = setting(
+        None,
+        "Step at which cosine and linear end, for a run that ends earlier and is continued by "
+        "another one (init_from). None: steps.",
+        at_least=1,
+        in_all_records=False,
+    )
     final_rate_fraction: float = setting(
         0.1, "Rate at the end of cosine and linear, relative to learning_rate.", at_least=0
     )
@@ -257,8 +264,14 @@ class Train:
     clip_norm: float = setting(1.0, "Global norm at which the gradient is clipped.", above=0)
     encoding_rate_factor: float = setting(
         1.0,
-        "Learning rate of the encodings' parameters, relative to the backbone's.",
+        "Of the encodings' parameters, relative to learning_rate. 0: they are frozen.",
         at_least=0,
+    )
+    backbone_rate_factor: float = setting(
+        1.0,
+        "Of all other parameters, relative to learning_rate. 0: they are frozen.",
+        at_least=0,
+        in_all_records=False,
     )
     encoding_weight_decay: float = setting(
         0.0, "Decoupled, of the encodings' parameters.", at_least=0

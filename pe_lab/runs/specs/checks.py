@@ -133,6 +133,11 @@ def _check_training(run: Run) -> None:
             f"config.train.min_loops must be at most config.model.num_loops {num_loops}, "
             f"got {train.min_loops}."
         )
+    if train.schedule_steps is not None and train.decays_after_criterion:
+        raise UserError(
+            f"config.train.schedule_steps must be None, got {train.schedule_steps}: with "
+            f"config.train.criterion the schedule ends extra_steps after the criterion is met."
+        )
     if train.criterion is None:
         return
     if train.criterion != "solved" and not 0 < train.criterion <= 1:
