@@ -12,6 +12,7 @@ from pe_lab.contrib.inspection.panels import (
     color,
     decay_sentence,
     mark_length,
+    plot_by_head,
     plot_heads,
     unique_sentence,
 )
@@ -23,7 +24,7 @@ def bias_by_head(axis: Axes, encoding: UntrainedEncoding) -> None:
     """The bias of each head at each distance; a line ends where its mask does."""
     logits = encoding.logits(encoding.length)
     bias = np.where(np.isfinite(logits), logits, np.nan)  # a line has gaps at NaN
-    plot_heads(axis, encoding, bias)
+    plot_heads(axis, bias)
     axis.set(title="bias of each head", xlabel="distance (positions)")
     axis.set_ylabel("added to the logit")
 
@@ -47,7 +48,7 @@ def cumulative_attention(axis: Axes, encoding: UntrainedEncoding) -> None:
     """Share of each head's attention within a distance, in an example of up to four lengths."""
     longest = encoding.lengths(1, 2, 4)[-1]
     weights = receptive_field.attention(encoding.logits(longest))
-    plot_heads(axis, encoding, np.cumsum(weights, axis=-1))
+    plot_heads(axis, np.cumsum(weights, axis=-1))
     axis.axhline(0.99, color="0.6", linewidth=1)
     mark_length(axis, encoding)
     end = (longest, 0.99)
@@ -73,15 +74,16 @@ def random_logits(axis: Axes, encoding: UntrainedEncoding) -> None:
 
 
 def mean_logit(axis: Axes, encoding: UntrainedEncoding) -> None:
-    """Mean and spread of the logit of a query whose key equals it, over directions and heads."""
+    """The logit of a query whose key equals it: the mean of each head, and the spread over all."""
     logits = fill_masked(encoding.logits(encoding.length, self_keys=True))
     mean = logits.mean(axis=0)
     spread = logits.std(axis=0)
+    by_head = logits.reshape(-1, encoding.num_heads, encoding.length).mean(axis=0)
     distance = np.arange(encoding.length)
     low, high = mean - spread, mean + spread
     shade = color(encoding)
     axis.fill_between(distance, low, high, color=shade, alpha=0.2, linewidth=0)
-    axis.plot(mean, color=shade)
+    plot_by_head(axis, by_head)
     axis.set(title="query and equal key: mean and spread", xlabel="distance (positions)")
     axis.set_ylabel("logit")
 
@@ -89,7 +91,7 @@ def mean_logit(axis: Axes, encoding: UntrainedEncoding) -> None:
 def random_token_attention(axis: Axes, encoding: UntrainedEncoding) -> None:
     """Attention of the last of random tokens, by distance."""
     weights = encoding.attention_of_random_tokens(encoding.length)
-    plot_heads(axis, encoding, weights.mean(axis=0))
+    plot_heads(axis, weights.mean(axis=0))
     uniform = 1 / encoding.length
     axis.axhline(uniform, color="black", linewidth=1, zorder=3, label="uniform attention")
     axis.set(title=f"attention of the last token, mean of {len(weights)} random sequences")
@@ -123,9 +125,10 @@ def bias_caption(row: Row) -> str:
 def content_caption(row: Row) -> str:
     return (
         f"Left: the logits of {DRAWS} random queries and keys of the first head at each distance, "
-        f"a column for each pair, minus their mean. Right: the logit of a query and an equal key. "
-        f"If its mean over all directions is flat and its spread is wide, the effect of a distance "
-        f"depends on the query. {unique_sentence(row)} {decay_sentence(row)}"
+        "a column for each pair, minus their mean. Right: the logit of a query and an equal key, a "
+        "line for each head if they differ. If its mean over all directions is flat and its spread "
+        f"is wide, the effect of a distance depends on the query. {unique_sentence(row)} "
+        f"{decay_sentence(row)}"
     )
 
 

@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -18,7 +19,9 @@ from pe_lab.contrib.inspection import (
 from pe_lab.contrib.inspection.scorecard import Row
 from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import drawing, literal, styles
+from pe_lab.results.plots.styles import Style
 
+_LABEL_WIDTH = 30  # characters of a line of the legend
 Panel = Callable[[Axes, UntrainedEncoding], None]
 _PANELS: dict[str | None, tuple[Panel, ...]] = {
     "embedding": embedding_pictures.PANELS,
@@ -53,11 +56,9 @@ def draw(encoding: UntrainedEncoding, files: Sequence[Path], dpi: int = 200) -> 
         figure, axes = _grid(rows, columns, size)
         for axis, panel in zip(axes, panels, strict=True):
             panel(axis, encoding)
-            # Titles of narrow panels would overlap.
-            axis.set_title(textwrap.fill(axis.get_title(), 96 // columns))
-        if encoding.kind in ("bias", None):
-            lines = axes[-1].get_legend_handles_labels()
-            figure.legend(*lines, loc="outside lower center", ncols=8 if columns > 1 else 3)
+        heads = axes[-1].get_legend_handles_labels()  # if they differ, or all are drawn
+        if heads[0]:
+            figure.legend(*heads, loc="outside lower center", ncols=8 if columns > 1 else 3)
         figure.suptitle(
             f"{encoding.name}: {encoding.length} positions, width {encoding.width}, "
             f"{encoding.num_heads} heads, untrained"
@@ -86,31 +87,48 @@ def draw_paths(
 def draw_similarities(
     encodings: Sequence[UntrainedEncoding], files: Sequence[Path], dpi: int = 200
 ) -> None:
-    """Similarity by distance of embeddings and rotations in one picture, each 1 at distance 0."""
+    """Similarity by distance of embeddings and rotations, and below the logits of the others.
+
+    A similarity is 1 at distance 0. A bias is no similarity, but a change of the logit.
+    """
+    looks = styles.assign([[encoding.name for encoding in encodings]])
+    similar = [encoding for encoding in encodings if encoding.kind in ("embedding", "rotation")]
+    added = [encoding for encoding in encodings if encoding.kind in ("bias", "content")]
+    rows = [row for row in (similar, added) if row]
     with drawing.settings():
-        figure, axis = drawing.pyplot().subplots(figsize=(drawing.WIDTH, 3.2), layout="constrained")
-        looks = styles.assign([[encoding.name for encoding in encodings]])
-        for encoding in encodings:
-            style = looks[encoding.name]
-            if encoding.kind == "embedding":
-                K = similarity.gram(encoding.table(encoding.length))
-                curve = similarity.by_offset(K)
-            else:
-                by_head = measurements.similarity_by_distance(encoding, encoding.length)
-                curve = by_head.mean(axis=0)
-            axis.plot(
-                curve / (curve[0] or 1.0),
-                color=style.color,
-                marker=style.marker,
-                markevery=max(1, encoding.length // 8),
-                linestyle=style.linestyle,
-                label=literal.legend_label(encoding.name),
-            )
-        axis.axhline(0, color="0.6", linewidth=1)
-        axis.set(xlabel="distance (positions)", ylabel="similarity (1: equal)")
-        axis.set_title("Similarity of two positions by distance", loc="left")
-        axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
+        figure, axes = _grid(len(rows), 1, (drawing.WIDTH, 3.2 * len(rows)))
+        for axis, row in zip(axes, rows, strict=True):
+            for encoding in row:
+                _by_distance(axis, encoding, looks[encoding.name])
+            axis.axhline(0, color="0.6", linewidth=1)
+            axis.set(xlabel="distance (positions)", ylabel="similarity (1: equal)")
+            axis.set_title("Similarity of two positions by distance", loc="left")
+            if row is added:
+                axis.set_ylabel("logit − logit at distance 0")
+                axis.set_title("Logit by distance: mean of the heads (thin: each head)", loc="left")
+            axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
         drawing.save(figure, files, dpi=dpi)
+
+
+def _by_distance(axis: Axes, encoding: UntrainedEncoding, style: Style) -> None:
+    if encoding.kind == "embedding":
+        curve = similarity.by_offset(similarity.gram(encoding.table(encoding.length)))
+    else:
+        by_head = measurements.similarity_by_distance(encoding, encoding.length)
+        if encoding.kind != "rotation":
+            by_head = np.where(np.isfinite(by_head), by_head - by_head[:, :1], np.nan)
+            axis.plot(by_head.T, color=style.color, linewidth=0.6, alpha=0.6)
+        curve = by_head.mean(axis=0)
+    if encoding.kind in ("embedding", "rotation"):
+        curve = curve / (curve[0] or 1.0)
+    axis.plot(
+        curve,
+        color=style.color,
+        marker=style.marker,
+        markevery=max(1, encoding.length // 8),
+        linestyle=style.linestyle,
+        label=literal.legend_label(textwrap.fill(encoding.name, _LABEL_WIDTH)),
+    )
 
 
 def _panels(encoding: UntrainedEncoding) -> tuple[Panel, ...]:

@@ -1,5 +1,7 @@
 """Shared parts of the panels in an encoding's picture."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
@@ -18,13 +20,32 @@ def color(encoding: UntrainedEncoding) -> str:
     return styles.PALETTE[0]
 
 
-def plot_heads(axis: Axes, encoding: UntrainedEncoding, lines: Float[np.ndarray, "h s"]) -> None:
-    """One line per head, told apart by their dashes."""
+def plot_heads(axis: Axes, lines: Float[np.ndarray, "h s"]) -> None:
+    """One line per head, in a color and with dashes of its own."""
     for head, line in enumerate(lines):
+        look = head_look(head)
         dashes = styles.DASHES[head % len(styles.DASHES)] or (None, None)
         marker = "." if len(line) < 3 else None
-        name = f"head {head + 1}"
-        axis.plot(line, color=color(encoding), dashes=dashes, marker=marker, label=name)
+        axis.plot(line, dashes=dashes, marker=marker, **look)
+
+
+def head_look(head: int) -> dict[str, Any]:
+    """Color and label of a head."""
+    return dict(color=styles.PALETTE[head % len(styles.PALETTE)], label=f"head {head + 1}")
+
+
+def heads_differ(by_head: Float[np.ndarray, "h s"]) -> bool:
+    """Whether curves of heads can be told apart in a picture, and differ by more than rounding."""
+    least = max(0.02 * np.ptp(by_head), 1e-4 * np.abs(by_head).max())
+    return bool(np.ptp(by_head, axis=0).max() > least)
+
+
+def plot_by_head(axis: Axes, by_head: Float[np.ndarray, "h s"]) -> None:
+    """One line per head, or one line if all heads have the same."""
+    if heads_differ(by_head):
+        plot_heads(axis, by_head)
+    else:
+        axis.plot(by_head.mean(axis=0), color=styles.PALETTE[0])
 
 
 def add_colorbar(axis: Axes, image: AxesImage) -> None:

@@ -11,8 +11,10 @@ from pe_lab.contrib.inspection.panels import (
     add_colorbar,
     color,
     decay_sentence,
+    head_look,
     mark_end_of_decay,
     mark_length,
+    plot_by_head,
     whole_ticks,
 )
 from pe_lab.contrib.inspection.scorecard import Row
@@ -23,7 +25,7 @@ _POSITIONS = 9  # of a pair that turns
 
 def turning_pairs(axis: Axes, encoding: UntrainedEncoding) -> None:
     """The fastest, a middle and the slowest pair at consecutive positions."""
-    w = _first_head(encoding)
+    w, of_head = _first_head(encoding)
     # Pairs that do not turn would all be drawn as one point.
     turning = w[w > 0]
     if not len(turning):
@@ -40,19 +42,21 @@ def turning_pairs(axis: Axes, encoding: UntrainedEncoding) -> None:
         text = f"{name}: {np.degrees(speed):.2g}° per position"
         axis.text(1.25, 2 * radius - 1.44, text, fontsize=7, va="center")
     axis.set_xlim(-1.1, 3.1)
-    axis.set(title=f"three pairs of channels, positions 0 to {_POSITIONS - 1}", aspect="equal")
+    title = f"{of_head}three pairs of channels, positions 0 to {_POSITIONS - 1}"
+    axis.set(title=title, aspect="equal")
     axis.axis("off")
 
 
 def cosines(axis: Axes, encoding: UntrainedEncoding) -> None:
     """cos(distance * w) of each pair."""
-    w = _first_head(encoding)
+    w, of_head = _first_head(encoding)
     angles = np.arange(encoding.length)[:, None] * w
     image = axis.imshow(
         np.cos(angles), aspect="auto", cmap=MAP, vmin=-1, vmax=1, interpolation="nearest"
     )
     add_colorbar(axis, image)
-    axis.set(title="cosine of the angle between query and key", ylabel="distance (positions)")
+    title = f"{of_head}cosine of the angle between query and key"
+    axis.set(title=title, ylabel="distance (positions)")
     axis.set_xlabel("pair of channels, fastest first")
     every = max(1, len(w) // 8)
     ticks = np.arange(len(w))[::every]
@@ -60,17 +64,25 @@ def cosines(axis: Axes, encoding: UntrainedEncoding) -> None:
 
 
 def periods(axis: Axes, encoding: UntrainedEncoding) -> None:
-    """Period of each pair against the length."""
-    w = _first_head(encoding)
-    complete = rotation_angles.completes_period(w, encoding.length)
+    """Period of each pair against the length: dots of all heads if they differ."""
+    of_heads = _frequencies(encoding)
+    w = of_heads[0]
     pair = np.arange(1, len(w) + 1)
-    turns = w > 0
-    bars = (
-        (complete & turns, color(encoding), "fits into the length"),
-        (~complete & turns, "0.75", "longer: new angles beyond it"),
-    )
-    for is_bar, shade, name in bars:
-        axis.bar(pair[is_bar], 2 * np.pi / w[is_bar], color=shade, label=name)
+    if _heads_differ(of_heads):
+        for head, frequencies in enumerate(of_heads):
+            turns = frequencies > 0
+            periods = 2 * np.pi / frequencies[turns]
+            axis.plot(pair[turns], periods, "o", markersize=3.5, **head_look(head))
+    else:
+        complete = rotation_angles.completes_period(w, encoding.length)
+        turns = w > 0
+        bars = (
+            (complete & turns, color(encoding), "fits into the length"),
+            (~complete & turns, "0.75", "longer: new angles beyond it"),
+        )
+        for is_bar, shade, name in bars:
+            axis.bar(pair[is_bar], 2 * np.pi / w[is_bar], color=shade, label=name)
+        axis.legend(loc="upper left")
     axis.axhline(encoding.length, color="black", linestyle="--", linewidth=1)
     axis.annotate(
         f"length {encoding.length}",
@@ -82,7 +94,6 @@ def periods(axis: Axes, encoding: UntrainedEncoding) -> None:
     )
     axis.set(title="period of each pair", xlabel="pair of channels", ylabel="positions")
     axis.set_yscale("log")
-    axis.legend()
     whole_ticks(axis, len(w), first=1)
 
 
@@ -90,17 +101,11 @@ def similarity_curve(axis: Axes, encoding: UntrainedEncoding) -> None:
     """Logit of a unit query with itself at a distance, averaged over all directions."""
     length = encoding.lengths(1, 2, 4)[-1]
     by_head = measurements.similarity_by_distance(encoding, length)
-    mean = by_head.mean(axis=0)
-    largest_difference = np.ptp(by_head, axis=0).max()
-    heads_differ = largest_difference > 0.02 * np.ptp(by_head)
-    if heads_differ:
-        for line in by_head:
-            axis.plot(line, color=color(encoding), alpha=0.3, linewidth=0.8)
-    axis.plot(mean, color=color(encoding))
+    plot_by_head(axis, by_head)
     mark_length(axis, encoding)
-    mark_end_of_decay(axis, mean)
+    mark_end_of_decay(axis, by_head.mean(axis=0))
     axis.set(title="logit of a unit query and an equal key", xlabel="distance (positions)")
-    axis.set_ylabel("logit (thin: by head)" if heads_differ else "logit")
+    axis.set_ylabel("logit")
 
 
 PANELS = (turning_pairs, cosines, periods, similarity_curve)
@@ -116,11 +121,22 @@ def caption(row: Row) -> str:
         "position (dark) to the next (lighter), each pair turns by its own angle. Top right: the "
         "cosine of the angle between query and key, which is what remains of their product, pair "
         f"by pair. Bottom left: {complete:.0%} of the pairs complete a period within the length; "
-        "the others (gray) reach angles in longer examples that do not occur in training. Bottom "
-        f"right: {product}. The dashed lines are the length. {decay_sentence(row)}"
+        "the others, above the dashed line, reach angles in longer examples that do not occur in "
+        f"training. Bottom right: {product}. The dashed lines are the length. If heads differ, "
+        f"the upper panels show the first one and the lower ones all. {decay_sentence(row)}"
     )
 
 
-def _first_head(encoding: UntrainedEncoding) -> Float[np.ndarray, "p"]:
+def _frequencies(encoding: UntrainedEncoding) -> Float[np.ndarray, "h p"]:
     frequencies = rotation_angles.frequencies(encoding)
-    return np.zeros(1) if frequencies is None else frequencies[0]
+    return np.zeros((1, 1)) if frequencies is None else frequencies
+
+
+def _heads_differ(of_heads: Float[np.ndarray, "h p"]) -> bool:
+    return not np.allclose(of_heads, of_heads[:1], rtol=1e-3)
+
+
+def _first_head(encoding: UntrainedEncoding) -> tuple[Float[np.ndarray, "p"], str]:
+    """The angles of the first head, and what a title says of it if heads differ."""
+    of_heads = _frequencies(encoding)
+    return of_heads[0], "head 1: " if _heads_differ(of_heads) else ""

@@ -27,15 +27,18 @@ def write(encodings: Sequence[UntrainedEncoding], folder: Path) -> str:
         caption = encoding_pictures.caption(row)
         sections.append(f"## {row.name}\n\n![{row.name}]({stem}.png)\n\n{caption}")
     embeddings = [encoding for encoding in encodings if encoding.kind == "embedding"]
-    similar = [encoding for encoding in encodings if encoding.kind in ("embedding", "rotation")]
+    with_table = [encoding for encoding in encodings if encoding.kind is not None]
     comparisons: tuple[tuple[str, str, Draw, list[UntrainedEncoding]], ...] = (
         ("paths", "Paths of embeddings", encoding_pictures.draw_paths, embeddings),
-        ("similarities", "Similarity by distance", encoding_pictures.draw_similarities, similar),
+        ("similarities", "Similarity by distance", encoding_pictures.draw_similarities, with_table),
     )
     for stem, title, draw, compared in comparisons:
         if len(compared) > 1:  # one encoding is compared with no other
             draw(compared, _files(folder, stem))
             sections.append(f"## {title}\n\n![{title}]({stem}.png)")
+            if draw is encoding_pictures.draw_similarities and len(compared) < len(encodings):
+                absent = ", ".join(e.name for e in encodings if e.kind is None)
+                sections.append(f"Without a table, and so not in this picture: {absent}.")
     card = scorecard.table(rows)
     parts = [
         _introduction(encodings[0]),

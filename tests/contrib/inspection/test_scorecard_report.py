@@ -78,6 +78,66 @@ def test_every_kind_has_its_panels(name, tmp_path):
     assert (tmp_path / "drawn.png").stat().st_size > 10_000
 
 
+def lines_of(axis):
+    return {line.get_label(): line for line in axis.lines if line.get_label()[0] != "_"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "panel", "count"),
+    [
+        ("rope", rotation_pictures.periods, 0),
+        ("rope", rotation_pictures.similarity_curve, 0),
+        ("tests.contrib.inspection.user_encodings:BaseOfEachHead", rotation_pictures.periods, 4),
+        (
+            "tests.contrib.inspection.user_encodings:BaseOfEachHead",
+            rotation_pictures.similarity_curve,
+            4,
+        ),
+        ("alibi", attention_pictures.bias_by_head, 4),
+        ("music_transformer", attention_pictures.mean_logit, 0),  # they differ by rounding
+        ("dape", attention_pictures.mean_logit, 4),
+    ],
+)
+def test_heads_that_differ_are_lines_of_their_own(name, panel, count):
+    axis = pyplot.figure().add_subplot()
+    more = {"inner": {"name": "kerple"}} if name == "dape" else {}
+    panel(axis, probe(name, num_heads=4, **more))
+    pyplot.close(axis.figure)
+    heads = lines_of(axis)
+    assert list(heads) == [f"head {head + 1}" for head in range(count)]
+    assert len({line.get_color() for line in heads.values()}) == count
+
+
+@pytest.mark.slow
+def test_a_panel_of_one_head_says_so_where_heads_differ():
+    axis = pyplot.figure().add_subplot()
+    titles = []
+    for name in ("rope", "tests.contrib.inspection.user_encodings:BaseOfEachHead"):
+        rotation_pictures.turning_pairs(axis, probe(name, num_heads=4))
+        titles.append(axis.get_title().partition("three")[0])
+    pyplot.close(axis.figure)
+    assert titles == ["", "head 1: "]
+
+
+@pytest.mark.slow
+def test_similarities_have_biases_and_name_what_they_lack(tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr(drawing, "save", lambda figure, *_, **__: figures.append(figure))
+    shown = [probe(name, num_heads=4) for name in ("sinusoidal", "rope", "alibi", "shaw")]
+    scorecard_report.write([*shown, probe("nope")], tmp_path)
+    similar, added = figures[-1].axes
+    assert [list(lines_of(axis)) for axis in (similar, added)] == [
+        ["sinusoidal", "rope"],
+        ["alibi", "shaw"],
+    ]
+    # ALiBi's slopes are 1/4, 1/16, 1/64 and 1/256; the last line is their mean.
+    heads = [line.get_ydata()[1] for line in added.lines[:5]]
+    assert heads == pytest.approx([-1 / 4, -1 / 16, -1 / 64, -1 / 256, -85 / 1024])
+    page = (tmp_path / "scorecard.md").read_text()
+    assert "Without a table, and so not in this picture: nope." in page
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(
     "name", ["sinusoidal", "raw_index", "rope", "alibi", "kerple", "sliding_window"]

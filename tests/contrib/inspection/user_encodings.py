@@ -33,6 +33,24 @@ class TurnsHalf(AttentionEncoding):
         return rotate(x, angles(tokens.positions, [jnp.pi / 2])[:, :, None], "half")
 
 
+class BaseOfEachHead(AttentionEncoding):
+    """A rotation whose base is 100 in the first head, 1,000 in the second, and so on."""
+
+    requirements = Requirements(relative=True)
+
+    def __init__(self, *, num_heads: int, head_dim: int, **rest):
+        super().__init__()
+        bases = 10.0 ** (2 + jnp.arange(num_heads))
+        exponents = -2 * jnp.arange(head_dim // 2) / head_dim
+        self.frequencies = bases[:, None] ** exponents[None]
+
+    def transform_qk(self, q, k, Q, K):
+        return self._turned(q, Q), self._turned(k, K)
+
+    def _turned(self, x, tokens):
+        return rotate(x, tokens.positions[:, :, None, None] * self.frequencies[None, None], "half")
+
+
 class LastOfATable(OffsetBias):
     """A learned bias for each distance, of which training at a length reaches as many."""
 
