@@ -64,22 +64,11 @@ def test_the_other_measurements_are_the_same_with_attributes(tmp_path):
     pd.testing.assert_frame_equal(after, before)
 
 
-def test_the_plot_has_the_medians_and_fades_values_with_few_examples(folder):
+def test_the_plot_has_the_medians_and_a_gap_where_a_value_has_few_examples(folder):
     _, lines = drawn(folder)
-    marks = [line for line in lines if line.get_marker() not in ("None", "")]
-    faded = [line for line in marks if line.get_alpha() == 0.25]
-    clear = [line for line in marks if line.get_alpha() == 1.0]
-    assert len(faded) == len(clear) == 2
-    assert {tuple(line.get_xdata()) for line in faded} == {(1,)}
-    assert {tuple(line.get_ydata()) for line in clear} == {(1.0, 0.5, 0.25)}
-
-
-def test_no_clear_line_crosses_a_value_with_few_examples(folder):
-    _, lines = drawn(folder)
-    paths = [line for line in lines if line.get_marker() in ("None", "")]
-    clear = [line for line in paths if line.get_alpha() is None]
-    assert len(clear) == len(paths) / 2 == 2
-    for line in clear:
+    marked = [line for line in lines if line.get_marker() in "os"]
+    assert len(marked) == 2
+    for line in marked:
         assert list(line.get_xdata()) == [0, 1, 2, 3]
         np.testing.assert_array_equal(line.get_ydata(), [1.0, np.nan, 0.5, 0.25])
 

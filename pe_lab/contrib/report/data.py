@@ -55,7 +55,7 @@ def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
     reasons = _reasons(chosen)
     variants = []
     for variant, label in zip(chosen.by_name, _labels(chosen), strict=True):
-        style = looks[plotted.keys[variant]]
+        style = looks[plotted_study.without_labels(chosen, variant)]
         entry = _variant(chosen, variant, style, counts_of[variant])
         cells = {}
         for name in names:
@@ -133,10 +133,15 @@ def _places(full: Study, chosen: Study, trained: Iterable[str]) -> dict[str, int
 
 
 def _looks(chosen: Study, plotted: Plotted) -> dict[str, Style]:
-    """Return the style of each key: as in the plots, or one that the plots do not use."""
-    tasks = chosen.variants.groupby("task_name", sort=False)
-    of_tasks = [[plotted.keys[name] for name in of_task.index] for _, of_task in tasks]
-    return styles.assign(of_tasks, plotted.looks)
+    """Return the style of each variant without its task: as in the plots, if it has one there.
+
+    A plot of many variants names groups of them in titles, and the page names all in one list.
+    """
+    of_tasks = []
+    for _, of_task in chosen.variants.groupby("task_name", sort=False):
+        of_tasks.append([plotted_study.without_labels(chosen, name) for name in of_task.index])
+    names = set(itertools.chain(*of_tasks))
+    return styles.assign(of_tasks, {k: look for k, look in plotted.looks.items() if k in names})
 
 
 def _labels(study: Study) -> list[str]:

@@ -10,7 +10,7 @@ extrapolation        how many runs are solved and extrapolate, with Wilson's int
 by_num_ones, …       exact match against the value of each attribute of the examples
 table_1, table_2, …  tables of the analysis spec that are clearer as a picture
 
-Each variant has one color, marker and dash in all plots and in the report.
+A name has one color, marker and dash in all panels. Many variants are one panel a group.
 """
 
 from collections.abc import Iterator, Sequence

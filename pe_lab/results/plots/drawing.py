@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pe_lab.results.plots import literal
-from pe_lab.results.plots.styles import GRAY
 from pe_lab.runs.errors import unknown
 from pe_lab.runs.system import files
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -68,6 +68,7 @@ def check_formats(names: Iterable[str]) -> None:
 _NOTEBOOK_BACKENDS = ("inline", "ipympl", "widget")
 _LABEL_WIDTH = 30  # characters of a line of the legend
 _MOST_TICKS = 9
+_OVER_AXES = 1.12  # width of a title, in widths of its axes: there are gaps between axes
 _LETTERS = 80  # of a tick label that fit below the axes of a figure, side by side
 
 
@@ -107,12 +108,7 @@ def save(
     Args:
       few_colors: store PNGs with 256 colors, which takes a third of the space.
     """
-    literal.apply(figure)
-    layout = figure.get_layout_engine()
-    if layout is not None:
-        # The layout takes most of the time, and once is enough for all files.
-        layout.execute(figure)
-        figure.set_layout_engine("none")
+    _lay_out(figure)
     for path in paths:
         content = io.BytesIO()
         suffix = path.suffix.removeprefix(".")
@@ -126,13 +122,35 @@ def save(
 
 def as_svg(figure: "Figure") -> bytes:
     """Return the SVG of a figure and close it."""
-    literal.apply(figure)
+    _lay_out(figure)
     content = io.BytesIO()
     # The outlines of letters would be most of the file.
     with pyplot().rc_context({"svg.fonttype": "none"}):
         figure.savefig(content, format="svg", metadata=_METADATA[".svg"])
     pyplot().close(figure)
     return content.getvalue()
+
+
+def _lay_out(figure: "Figure") -> None:
+    """Place everything in a figure, with titles and labels about as wide as their axes."""
+    literal.apply(figure)
+    layout = figure.get_layout_engine()
+    if layout is None:
+        return
+    layout.execute(figure)
+    is_wrapped = False
+    for axes in figure.axes:
+        for text in (axes.title, axes.xaxis.label):
+            lines = text.get_text().split("\n")
+            room = _OVER_AXES * axes.get_window_extent().width
+            share = text.get_window_extent().width / room
+            if share > 1:
+                most = max(1, int(max(map(len, lines)) / share))
+                text.set_text("\n".join(textwrap.fill(line, most) for line in lines))
+                is_wrapped = True
+    if is_wrapped:
+        layout.execute(figure)
+    figure.set_layout_engine("none")  # once is enough for all files
 
 
 def _with_few_colors(png: io.BytesIO) -> io.BytesIO:
@@ -175,20 +193,16 @@ def shares(axes: "Axes", lowest: float = 0.0, highest: float = 1.0) -> None:
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
 
 
-def length_ticks(
-    axes: "Axes", lengths: Sequence[int | float], unit: str = "", *, is_log: bool = False
-) -> None:
-    """Set ticks at lengths, on a log scale if it is asked for and for a wide range."""
-    if is_log or max(lengths) > 20 * min(lengths):
-        axes.set_xscale("log", base=2)
-    ticks_at(axes, lengths, unit)
-
-
 def ticks_at(axes: "Axes", numbers: Iterable[int | float], unit: str = "") -> None:
-    """Set ticks at some of the numbers: the ends, and between them those whose labels fit."""
+    """Set ticks at some of the numbers: the ends, and between them those whose labels fit.
+
+    Numbers that double have a log axis, on which each doubling has the same width.
+    """
     from matplotlib import ticker
 
     ordered = sorted(set(numbers))
+    if 0 < 2 * ordered[0] <= ordered[-1]:
+        axes.set_xscale("log", base=2)
     places = axes.xaxis.get_transform().transform(np.array(ordered, float))
     widths = [len(_tick(number, unit)) + 2 for number in ordered]  # in letters, with a gap
     grid = axes.get_gridspec()
@@ -208,6 +222,12 @@ def ticks_at(axes: "Axes", numbers: Iterable[int | float], unit: str = "") -> No
     axes.minorticks_off()
 
 
+def log_if_wide(axes: "Axes", values: "pd.Series[float]") -> None:
+    """Show values on a log axis if they span a decade; ticks in a part of one have long names."""
+    if 0 < 10 * values.min() <= values.max():
+        axes.set_yscale("log")
+
+
 def _tick(number: int | float, unit: str) -> str:
     return f"{number:.4g}{unit}" if unit else f"{number:g}"
 
@@ -218,18 +238,13 @@ def legend(figure: "Figure", more: "Sequence[Artist]" = ()) -> None:
     A name is listed once. Where it has filled marks in some axes, it has them in the legend.
     """
     handles: dict[str, Artist] = {}
-    others = set()
     for axes in figure.axes:
         line: Any
         for line, label in zip(*axes.get_legend_handles_labels(), strict=True):
             if label not in handles or line.get_markerfacecolor() != "white":
                 handles[label] = line
-        others |= {gray.get_gid() for gray in axes.lines if gray.get_gid()}
     entries = list(handles.values())
     labels = [textwrap.fill(text, _LABEL_WIDTH, subsequent_indent="  ") for text in handles]
-    if others:
-        entries.append(pyplot().Line2D([], [], color=GRAY, linewidth=0.7))
-        labels.append(f"{len(others)} others")
     entries += more
     labels += [str(artist.get_label()) for artist in more]
     num_lines = sum(label.count("\n") + 1 for label in labels)
@@ -245,9 +260,22 @@ def guide(label: str, linestyle: str) -> "Artist":
     return line
 
 
+def _is_below(other: "Axes", axes: "Axes") -> bool:
+    """Return whether one of two axes is in a later row of the same column, and not empty."""
+    here, there = axes.get_subplotspec(), other.get_subplotspec()
+    if here is None or there is None or not other.axison:
+        return False
+    is_later = there.rowspan.start > here.rowspan.start
+    return is_later and there.colspan.start == here.colspan.start
+
+
 def titles(figure: "Figure", title: str, caption: str = "") -> None:
-    """Set the title of a figure, and a sentence below it."""
-    figure.suptitle(title, x=0.01, ha="left", weight="bold")
+    """Set the title of a figure, and a sentence below it. Axes with one label have it once."""
+    for axes in figure.axes:
+        below = [other for other in figure.axes if _is_below(other, axes)]
+        if below and all(other.get_xlabel() == axes.get_xlabel() for other in below):
+            axes.set_xlabel("")
+    figure.suptitle(textwrap.fill(title, 90), x=0.01, ha="left", weight="bold")
     if caption:
         text = textwrap.fill(caption, 110)
         figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="0.3")

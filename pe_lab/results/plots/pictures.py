@@ -1,33 +1,30 @@
-"""Pictures of the variants of a study: one axes for each task, one color for each variant."""
+"""Pictures of the variants of a study: one axes for each panel, one color for each variant."""
 
 import itertools
 import math
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from pe_lab.results import metrics, statistics
-from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots import drawing
 from pe_lab.results.plots.lines import lines
-from pe_lab.results.plots.plotted import HIGHLIGHTED, REVEALS, Plotted
+from pe_lab.results.plots.plotted import REVEALS, Panel, Plotted
 from pe_lab.results.plots.plotted import tests as tests_of
-from pe_lab.results.study import EVALUATED_WITH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _TRAINING_END, _CHANCE = "training length", "chance level"
-_FEWEST = 3  # lines of an axes of its own for an evaluation override
 
 
 def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
     """The metric against length, without a position offset.
 
     Args:
-      relative: lengths are multiples of the training length, on a log axis.
+      relative: lengths are multiples of the training length.
     """
     tests = tests_of(data.study)
     if tests.empty:
@@ -38,7 +35,6 @@ def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
         tests["x"] /= tests["max_length"]
     figure, panels = _figure(data, tests, dots=True)
     marks = {_TRAINING_END: ":"}
-    is_log = relative or data.study.is_of_text
     for axes, names in panels:
         numbers = tests.loc[tests["variant"].isin(names), "x"].unique().tolist()
         trained = sorted(data.study.variants.loc[names, "max_length"].unique())
@@ -50,7 +46,7 @@ def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
         if len(levels):  # a text has none
             axes.plot(places, levels["value"], **drawing.GUIDE, linestyle="--", zorder=1.2)
             marks[_CHANCE] = "--"
-        drawing.length_ticks(axes, numbers, "×" if relative else "", is_log=is_log)
+        drawing.ticks_at(axes, numbers, "×" if relative else "")
         units = data.study.variants.loc[names, "length_name"].unique()
         words = "length / training length" if relative else f"length ({' or '.join(units)})"
         axes.set_xlabel(words)
@@ -105,7 +101,7 @@ def training(data: Plotted) -> "Figure | None":
     for axes, _ in panels:
         axes.set_xlabel("training step")
         if is_loss:
-            axes.set_yscale("log")
+            drawing.log_if_wide(axes, curves["value"])
     title, label = "Validation exact match during training", _metric(data)
     if is_loss:
         title, label = "Training loss", "training loss (nats per token)"
@@ -124,10 +120,9 @@ def validation_loss(data: Plotted) -> "Figure | None":
     figure, panels = _figure(data, curves.assign(x=curves["step"], value=bits))
     for axes, _ in panels:
         axes.set_xlabel("training step")
-        axes.set_yscale("log")
-    _finish(
-        figure, data, panels, "Validation loss", f"validation loss (bits per {data.study.symbol})"
-    )
+        drawing.log_if_wide(axes, bits)
+    label = f"validation loss (bits per {data.study.symbol})"
+    _finish(figure, data, panels, "Validation loss", label)
     return figure
 
 
@@ -163,47 +158,64 @@ def _figure(
     """
     measured = set(values["variant"])
     # A variant without a finished run has no values.
-    panels = {title: [n for n in names if n in measured] for title, names in data.panels.items()}
-    panels = {title: names for title, names in panels.items() if names}
-    labels, keys = data.labels, data.keys
-    if len(panels) == 1:
-        (names,) = panels.values()
-        # A legend for several tasks has each name once, and counts differ by task.
-        labels = {keys[name]: _counted(data, name) for name in names}
-        by_override = _by_override(data, names)
-        if len(by_override) > 1:
-            panels = by_override
-            # The title has the override.
-            override = f", {EVALUATED_WITH} "
-            keys = {name: keys[name].partition(override)[0] for name in names}
-    values = values.assign(key=values["variant"].map(keys))
-    figure, grid = drawing.grid(len(panels), columns=2, height=1.9 if len(panels) > 1 else 2.9)
-    for axes, (title, names) in zip(grid, panels.items(), strict=True):
-        axes.set_title(textwrap.fill(title, 32))
-        unsolved = [n for n in names if data.study.by_name[n]["is_unsolved"]]
-        lines(
-            values[values["variant"].isin(names)],
-            x="x",
-            by="key",
-            order=[keys[name] for name in names],
-            labels=labels,
-            looks=data.looks,
-            hollow={keys[name] for name in unsolved},
-            dots=dots,
-            axes=axes,
-        )
-    return figure, list(zip(grid, panels.values(), strict=True))
+    panels = [panel for panel in data.panels if not measured.isdisjoint(panel.names)]
+    figure, grid = grid_of(panels)
+    drawn = []
+    for axes, panel in zip(grid, panels, strict=True):
+        names = [name for name in panel.names if name in measured]
+        draw(axes, data, values, names, is_alone=len(panels) == 1, dots=dots)
+        drawn.append((axes, names))
+    return figure, drawn
 
 
-def _by_override(data: Plotted, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return variants by evaluation override, if one axes for all of them would be crowded."""
-    of_override: dict[str, list[str]] = {}
-    for name in names:
-        override = data.study.by_name[name]["override"]
-        title = f"with {styles.words(override)}" if override else "as trained"
-        of_override.setdefault(title, []).append(name)
-    has_few_lines = len(names) <= HIGHLIGHTED or min(map(len, of_override.values())) < _FEWEST
-    return {"": list(names)} if has_few_lines else of_override
+def grid_of(panels: Sequence[Panel], titles: Sequence[str] = ("",)) -> "tuple[Figure, list[Axes]]":
+    """Return a figure with axes for the panels, each as often as there are titles.
+
+    The axes of a task are whole rows if they fit.
+    """
+    count = len(titles) * len(panels)
+    most = 2 if count <= 4 else 3 if count in (5, 6, 9) else 4
+    for_task = count // len({panel.task for panel in panels}) if len(titles) == 1 else len(titles)
+    columns = most // for_task * for_task or most
+    figure, grid = drawing.grid(count, columns=columns, height=2.9 if count == 1 else 1.8)
+    for axes, (panel, title) in zip(grid, itertools.product(panels, titles), strict=True):
+        axes.set_title("\n".join(filter(None, (panel.title, title))))
+    return figure, grid
+
+
+def draw(
+    axes: "Axes",
+    data: Plotted,
+    values: pd.DataFrame,
+    names: Sequence[str],
+    *,
+    y: str = "value",
+    hollow: Collection[object] | None = None,
+    is_alone: bool = False,
+    dots: bool = False,
+) -> None:
+    """Draw a line for each variant.
+
+    Args:
+      hollow: as in `lines`; None: the variants that no seed solved.
+      is_alone: count solved runs in the legend. A legend for several axes has each name once, and
+        the counts differ.
+    """
+    keys = {name: data.keys[name] for name in names}
+    if hollow is None:
+        hollow = {keys[name] for name in names if data.study.by_name[name]["is_unsolved"]}
+    lines(
+        values[values["variant"].isin(names)].assign(key=values["variant"].map(keys)),
+        x="x",
+        y=y,
+        by="key",
+        order=list(keys.values()),
+        labels={keys[n]: _counted(data, n) if is_alone else data.labels[keys[n]] for n in names},
+        looks=data.looks,
+        hollow=hollow,
+        dots=dots,
+        axes=axes,
+    )
 
 
 def _counted(data: Plotted, name: str) -> str:
@@ -255,10 +267,13 @@ def _finish(
     if data.study.variants.loc[names, "reveals_target_length"].any():
         handles.append(drawing.guide(REVEALS, "none"))  # a sentence without a mark
     drawing.legend(figure, handles)
-    drawing.titles(figure, title, _caption(data, names, dots=dots))
+    drawing.titles(figure, title, caption(data, names, dots=dots))
 
 
-def _caption(data: Plotted, names: Sequence[str], *, dots: bool) -> str:
+def caption(
+    data: Plotted, names: Sequence[str], *, dots: bool = False, has_hollow: bool | None = None
+) -> str:
+    """Return the sentence that names the parts of the lines of some variants."""
     variants = data.study.variants.loc[list(names)]
     has_many = variants["finished"] >= statistics.BOOTSTRAP_FROM
     centers = []
@@ -273,8 +288,6 @@ def _caption(data: Plotted, names: Sequence[str], *, dots: bool) -> str:
         parts.append("bands: 95 % intervals")
         if dots:
             parts.append("dots: single seeds")
-    if variants["is_unsolved"].any():
+    if variants["is_unsolved"].any() if has_hollow is None else has_hollow:
         parts.append("hollow marks: no seed solved the training lengths")
-    if any(data.keys[name] not in data.looks for name in names):
-        parts.append(f"colors: the {len(data.looks)} best on average")
     return "; ".join(parts) + "."

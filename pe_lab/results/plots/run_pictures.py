@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pe_lab.results import compare
-from pe_lab.results.plots import drawing, literal, styles
+from pe_lab.results.plots import drawing, pictures, plotted, styles
 from pe_lab.results.plots.intervals import intervals
-from pe_lab.results.plots.lines import draw_gray
 from pe_lab.results.plots.plotted import REVEALS, Plotted
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MOST_ROWS = 30  # of the picture of counts, that fit on a page
 _MOST_CHARACTERS = 40  # of a task's label, so that the bars have room
 _MOST_LENGTHS = 6  # of a task in a picture of attributes: the longest
 _MOST_VALUES = 20  # of an attribute: neighboring values are merged into at most as many bins
-_FEW = 10  # examples of a value in all seeds, below which it is faded
+_FEW = 10  # examples of a value in all seeds, below which it is left out
 
 
 def counts(data: Plotted) -> "Figure | None":
@@ -36,28 +34,30 @@ def counts(data: Plotted) -> "Figure | None":
         extrapolating=[counts.extrapolating for counts in outcomes.values()],
         known=[counts.count for counts in outcomes.values()],
     )
-    titles = (
-        ("Solved", "solved", "trained"),
-        (f"Extrapolates: {data.study.spec.extrapolation}", "extrapolating", "known"),
-    )
+    # A test up to the training length is no extrapolation.
+    point = data.study.spec.extrapolation.point
+    is_beyond = point.offset > 0 or point.at is None or point.at > 1
+    title, verb = ("Extrapolates", "extrapolate") if is_beyond else ("Passes", "pass the test")
     size = (drawing.WIDTH, 1.25 + 0.18 * len(variants))
     figure, grid = drawing.pyplot().subplots(1, 2, figsize=size, sharey=True, layout="constrained")
-    looks = {name: data.looks[key] for name, key in data.keys.items() if key in data.looks}
+    looks = {name: data.looks[data.keys[name]] for name in variants.index}
     shown: dict[str, Any] = dict(labels=_full_labels(data, variants), looks=looks)
-    for axes, (title, successes, total) in zip(grid, titles, strict=True):
+    for axes, of_axes, successes, total in (
+        (grid[0], "Solved", "solved", "trained"),
+        (grid[1], title, "extrapolating", "known"),
+    ):
         intervals(variants, successes=successes, total=total, axes=axes, **shown)
-        axes.set_title(textwrap.fill(title, 38))
+        axes.set_title(of_axes)
         axes.set_xlabel("share of runs")
-    caption = "Bars are Wilson's 95 % intervals"
+    caption = f"Bars are Wilson's 95 % intervals. {title}: {data.study.spec.extrapolation}."
     if variants["reveals_target_length"].any():
-        caption += f"; {REVEALS}"
-    title = "Runs that solve the training lengths and that extrapolate"
-    drawing.titles(figure, title, f"{caption}.")
+        caption += f" {REVEALS}."
+    drawing.titles(figure, f"Runs that solve the training lengths and that {verb}", caption)
     return figure
 
 
 def _full_labels(data: Plotted, variants: pd.DataFrame) -> dict[str, str]:
-    labels = {name: data.labels[data.keys[name]] for name in variants.index}
+    labels = {name: plotted.in_words(data.study, name) for name in variants.index}
     if variants["task_name"].nunique() < 2:
         return labels
     # A mixture's arguments are longer than the figure is wide.
@@ -68,34 +68,34 @@ def _full_labels(data: Plotted, variants: pd.DataFrame) -> dict[str, str]:
 
 
 def by_attribute(data: Plotted, name: str) -> "Figure | None":
-    """The median over seeds for each variant and value, an axes for each task and length."""
+    """Exact match for each variant against an attribute, an axes for each panel and length."""
     values = data.study.finished.merge(data.study.measured_attributes, on="run")
     is_shown = (values["attribute"] == name) & (values["split"] == "test")
     values = values[is_shown & (values["offset"] == 0) & (values["override"] == "")]
     panels = []
     has_all_lengths = True
-    for title, names in data.panels.items():
-        of_panel = values[values["variant"].isin(names)]
+    for panel in data.panels:
+        of_panel = values[values["variant"].isin(panel.names)]
         lengths = sorted(of_panel["length"].unique())
         has_all_lengths &= len(lengths) <= _MOST_LENGTHS
         for length in lengths[-_MOST_LENGTHS:]:
-            full_title = f"{title}, length {length}".removeprefix(", ")
-            panels.append((full_title, of_panel[of_panel["length"] == length]))
+            title = f"{panel.title}, length {length}".removeprefix(", ")
+            panels.append((title, of_panel[of_panel["length"] == length]))
     if not panels:
         return None
     figure, grid = drawing.grid(len(panels), columns=2, height=2.2)
     for axes, (title, of_length) in zip(grid, panels, strict=True):
-        for variant, part in _binned(of_length).groupby("variant", sort=False):
-            _draw_attribute(axes, data, str(variant), part)
+        pictures.draw(axes, data, _binned(of_length), list(of_length["variant"].unique()))
         axes.set_title(title)
         axes.set_xlabel(textwrap.fill(of_length["attribute_label"].iloc[0], 36))
         axes.locator_params(axis="x", integer=True)
         drawing.shares(axes)
     grid[0].set_ylabel("exact match")
     drawing.legend(figure)
-    caption = (
-        f"Median over seeds. Faded: fewer than {_FEW} examples in all seeds. Of many values, "
-        "neighbors are merged."
+    caption = pictures.caption(data, list(values["variant"].unique()))
+    caption += (
+        f" Of many values, neighbors are merged. Values with fewer than {_FEW} examples in all "
+        "seeds are left out."
     )
     if not has_all_lengths:
         caption += f" The {_MOST_LENGTHS} longest lengths; Study.attributes has all."
@@ -107,35 +107,13 @@ def by_attribute(data: Plotted, name: str) -> "Figure | None":
 
 
 def _binned(values: pd.DataFrame) -> pd.DataFrame:
-    """Return each run's share of successes in each bin of values: variant, x, value, count."""
+    """Return each run's share of successes in each bin of values: variant, run_id, x, value."""
     smallest, largest = values["attribute_value"].min(), values["attribute_value"].max()
     width = math.ceil((largest - smallest + 1) / _MOST_VALUES)
     bins = (values["attribute_value"] - smallest) // width
     center = smallest + bins * width + (width - 1) / 2
     groups = values.assign(x=center).groupby(["variant", "run_id", "x"], sort=False)
     binned = groups[["count", "successes"]].sum().reset_index()
-    return binned.assign(value=binned["successes"] / binned["count"])
-
-
-def _draw_attribute(axes: "Axes", data: Plotted, name: str, values: pd.DataFrame) -> None:
-    key = data.keys[name]
-    groups = values.groupby("x")
-    medians = groups["value"].median()
-    has_few = groups["count"].sum() < _FEW
-    style = data.looks.get(key)
-    if style is None:
-        draw_gray(axes, medians, key)
-        return
-    look: dict[str, Any] = dict(color=style.color, linestyle=style.linestyle)
-    axes.plot(medians.index, medians, alpha=0.35, **look)
-    # NaN interrupts the line, so that it does not cross a faded value.
-    axes.plot(medians.index, medians.mask(has_few), **look)
-    face = "white" if data.study.by_name[name]["is_unsolved"] else style.color
-    for is_faded, alpha in ((True, 0.25), (False, 1.0)):
-        of_alpha = medians[has_few == is_faded]
-        mark: dict[str, Any] = dict(color=style.color, markerfacecolor=face, alpha=alpha)
-        axes.plot(of_alpha.index, of_alpha, style.marker, **mark)
-    # The legend has the line and the mark together.
-    label = literal.legend_label(data.labels[key])
-    mark = dict(marker=style.marker, markerfacecolor=face, label=label)
-    axes.plot([], [], **look, **mark)
+    examples = binned.groupby(["variant", "x"])["count"].transform("sum")
+    shares = binned["successes"] / binned["count"]
+    return binned.assign(value=shares.where(examples >= _FEW))  # a gap in the line

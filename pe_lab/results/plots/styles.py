@@ -160,7 +160,9 @@ def name_in_words(name: str) -> str:
     """
     if ":" in name:
         return name.partition(":")[2]
-    spelling = _class_name(name)
+    source = _source(name)
+    classes = re.findall(r"^class (\w+)", source, re.MULTILINE)
+    spelling = next((c for c in classes if c.lower() == name.replace("_", "")), None)
     if spelling is None:
         return name.replace("_", " ")
     parts, start = [], 0
@@ -168,22 +170,17 @@ def name_in_words(name: str) -> str:
         end = start + len(part)
         word = spelling[start:end]
         start = end
-        # A word with capitals inside or digits is a proper name: RoPE, T5.
-        is_plain = word[1:].islower() and word.isalpha()
+        # A word with capitals inside or digits is a proper name: RoPE, T5. An author is one, too.
+        is_plain = word[1:].islower() and word.isalpha() and f"{word} et al" not in source
         parts.append(word.lower() if is_plain else word)
     return " ".join(parts)
 
 
-def _class_name(name: str) -> str | None:
-    """Return the name of a plugin's class, read from its file without importing it."""
+def _source(name: str) -> str:
+    """Return the source of a plugin's file, without importing it; "" if there is none."""
     for family in _FAMILIES:
         # Importing the class would import JAX.
         file = parts.file(family, name) if name.isidentifier() else None
-        if file is None:
-            continue
-        source = file.read_text(encoding="utf-8")
-        classes = re.findall(r"^class (\w+)", source, re.MULTILINE)
-        for spelling in classes:
-            if spelling.lower() == name.replace("_", ""):
-                return str(spelling)
-    return None
+        if file is not None:
+            return file.read_text(encoding="utf-8")
+    return ""

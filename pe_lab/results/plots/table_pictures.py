@@ -5,6 +5,7 @@ they are names, and too many to compare in the table itself, or if an axis of ev
 is among them.
 """
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ from pe_lab.results.formats import DASH, Cell, number
 from pe_lab.results.plots import drawing, styles
 from pe_lab.results.plots.heat_map import heat_map
 from pe_lab.results.plots.lines import lines
-from pe_lab.results.plots.plotted import MOST_LINES, REVEALS, Plotted
+from pe_lab.results.plots.plotted import MOST_LINES, REVEALS, Plotted, groups
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.summary import Key, Summary, as_numbers
 from pe_lab.runs.studies.analysis_spec import SEPARATOR, TableSpec
@@ -82,12 +83,13 @@ def _can_be_lines(part: Summary) -> bool:
 
 
 def _lines(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figure":
-    figure, grid_of_axes = _figure(spec, parts, columns=2, height=2.2)
+    panels = [(kind, panel) for kind, part in parts.items() for panel in _panels(part)]
+    figure, grid_of_axes = _figure(spec, [kind for kind, _ in panels], columns=2, height=2.2)
     metric = metrics.BY_NAME[spec.metric.name]
     looks = _looks(data, parts)
     heights = []
     has_hollow = False
-    for axes, part in zip(grid_of_axes, parts.values(), strict=True):
+    for axes, (_, part) in zip(grid_of_axes, panels, strict=True):
         names = {row: _text(row) for row in part.rows}
         places = [float(column) for (column,) in part.columns]
         centers = pd.DataFrame(_centers(spec, part), places, list(names.values())).sort_index()
@@ -109,8 +111,6 @@ def _lines(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Fig
         )
         has_hollow |= bool(hollow)
         heights += [points["value"], centers.stack()]
-        if min(places) > 0 and max(places) > 20 * min(places):
-            axes.set_xscale("log")
         drawing.ticks_at(axes, places)
         axes.set_xlabel(_axis_names(spec.columns))
     # The best of all settings may be above every seed of the chosen one.
@@ -118,8 +118,8 @@ def _lines(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Fig
     for axes in grid_of_axes:
         if metric.style == "share":
             drawing.shares(axes, float(all_heights.min()), float(all_heights.max()))
-        elif all_heights.min() > 0:
-            axes.set_yscale("log")
+        else:
+            drawing.log_if_wide(axes, all_heights)
     grid_of_axes[0].set_ylabel(spec.metric.label or metric.label)
     caption = f"Lines: {_CENTERS[spec.metric.show]}; dots: single seeds"
     if metric.style == "limit":
@@ -131,6 +131,15 @@ def _lines(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Fig
     drawing.legend(figure)
     drawing.titles(figure, declared_tables.name_of(spec), f"{caption}.")
     return figure
+
+
+def _panels(part: Summary) -> list[Summary]:
+    """Return the parts of a table whose rows fit as lines into one axes."""
+    rows = pd.DataFrame([map(str, row) for row in part.rows])
+    return [
+        dataclasses.replace(part, rows=[part.rows[index] for index in indices])
+        for _, indices in groups(rows, MOST_LINES)
+    ]
 
 
 def _values(spec: TableSpec, part: Summary, places: Sequence[float]) -> pd.DataFrame:
@@ -165,7 +174,7 @@ def _looks(data: Plotted, parts: Mapping[Key, Summary]) -> dict[str, Style]:
     rows = [[_text(row) for row in part.rows] for part in parts.values()]
     if set(itertools.chain(*rows)) <= data.looks.keys():
         return data.looks
-    return styles.assign([of_part[:MOST_LINES] for of_part in rows])
+    return styles.assign(rows)
 
 
 def _maps(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figure":

@@ -7,7 +7,6 @@ import pytest
 
 from pe_lab.contrib.report import report_file
 from pe_lab.results import frame
-from pe_lab.results.plots import plotted
 from pe_lab.runs.records import records
 from tests.browser import browser
 from tests.contrib.report import pages
@@ -167,10 +166,9 @@ def test_every_plot_is_visible_and_described(page):
         assert image.get_attribute("alt").strip()
 
 
-def test_the_variants_of_the_chart_have_the_colors_of_the_plots_and_no_two_have_one(page, study):
-    looks = plotted.of(frame.read(study.parent)).looks
+def test_no_two_variants_of_the_chart_have_one_color(page):
+    """The plots have an axes for each scheme, and five colors in each."""
     colors = attributes(page, SWATCHES, "stroke")
-    assert colors == [style.color for style in looks.values()]
     assert len(rows(page)) == len(set(colors)) == 10
 
 

@@ -35,8 +35,8 @@ def colors(axis):
     return [to_hex(line.get_color()) for line in medians(axis)]
 
 
-def looks(figure):
-    """The colors and markers of the lines of the first axes."""
-    axis = figure.axes[0]
+def looks(figure, number=0):
+    """The colors and markers of the lines of one of the axes."""
+    axis = figure.axes[number]
     markers = [line.get_marker() for line in medians(axis)]
     return list(zip(colors(axis), markers, strict=True))

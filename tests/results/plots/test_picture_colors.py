@@ -1,5 +1,6 @@
 """Colors, markers and legends tell the variants of a picture apart."""
 
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
@@ -21,15 +22,16 @@ from tests.results.test_changes import changed
 
 
 @pytest.mark.slow
-def test_every_two_variants_differ_in_color_and_in_the_legend(drawn, tmp_path):
+def test_variants_of_one_panel_differ_in_color_and_panels_show_what_differs(drawn, tmp_path):
+    """Fifteen variants are three panels of five lines, one for each scheme."""
     folder = small(tmp_path, encodings=synthetic.ENCODINGS, schemes=synthetic.SCHEMES)
     figure = drawn(folder)["exact_match"]
-    (axis,) = panels(figure)
-    assert len(set(colors(axis))) == len(colors(axis)) == 15
-    assert styles.GRAY not in colors(axis)
-    names = legend(figure)
-    assert len(set(names)) == len(names) == 15 + 3  # training length, chance level, †
-    assert names[:3] == ["RoPE · contiguous", "RoPE · shifted", "RoPE · randomized †"]
+    axes = panels(figure)
+    titles = ["contiguous", "shifted", "randomized\u00a0†"]
+    assert [axis.get_title() for axis in axes] == titles
+    assert [colors(axis) for axis in axes] == [list(styles.PALETTE[:5])] * 3
+    names = ["RoPE", "ALiBi", "T5 bias", "learned", "NoPE"]
+    assert legend(figure) == [*names, TRAINING, CHANCE, "† reveals the target length"]
 
 
 def test_the_legend_says_how_many_runs_are_solved_where_some_are_not(drawn, tmp_path):
@@ -51,22 +53,36 @@ def test_a_variant_has_its_color_and_marker_in_every_picture(drawn, tmp_path):
 
 
 @pytest.mark.slow
-def test_of_many_variants_the_best_have_colors_and_the_others_are_gray(drawn, tmp_path):
-    figure = drawn(many(tmp_path, 20))["exact_match"]
-    (axis,) = panels(figure)
-    assert colors(axis) == list(styles.PALETTE[:8])
-    gray = [line for line in axis.lines if to_hex(line.get_color()) == styles.GRAY]
-    assert len(gray) == 12
-    assert legend(figure)[:9] == [*(f"mine {i}" for i in range(12, 20)), "12 others"]
-    assert caption(figure).endswith("colors: the 8 best on average.")
+@pytest.mark.parametrize(("count", "sizes"), [(8, [8]), (9, [5, 4]), (30, [8, 8, 7, 7])])
+def test_no_panel_has_more_lines_than_a_reader_can_follow(drawn, tmp_path, count, sizes):
+    figure = drawn(many(tmp_path, count))["exact_match"]
+    assert [len(set(looks(figure, number))) for number in range(len(sizes))] == sizes
+    assert len(panels(figure)) == len(sizes)
+    assert legend(figure)[:count] == [f"mine {i}" + " (0/1 solved)" * (i < 0) for i in range(count)]
+    if count == 9:
+        titles = [axis.get_title() for axis in panels(figure)]
+        assert titles == ["variants 1 to 5", "variants 6 to 9"]
 
 
-@pytest.mark.slow
-def test_many_variants_that_reveal_the_target_length_have_an_axes_of_their_own(drawn, tmp_path):
-    unknown, revealed = panels(drawn(many(tmp_path, 20, reveals=8))["exact_match"])
-    assert unknown.get_title() == "target length unknown"
-    assert revealed.get_title() == "target length revealed"
-    assert (len(set(colors(unknown))), len(set(colors(revealed)))) == (12, 8)
+@pytest.mark.parametrize(
+    ("labels", "most", "expected"),
+    [
+        # The fewest groups: of the encodings, and not of the rates
+        (dict(encoding="aaabbb", rate="123123"), 3, {"a": [0, 1, 2], "b": [3, 4, 5]}),
+        # Of equally many groups, those of the last axis
+        (dict(encoding="aabb", rate="1212"), 2, {"1": [0, 2], "2": [1, 3]}),
+        # A group of one line compares nothing.
+        (dict(encoding="aaab"), 3, {"": [0, 1], " ": [2, 3]}),
+        # No group of a single axis is small enough.
+        (dict(a="11112222", b="11221122", c="12121212"), 2, {"11": [0, 4], "12": [1, 5],
+                                                             "21": [2, 6], "22": [3, 7]}),
+    ],
+)  # fmt: skip
+def test_groups_have_common_labels_and_are_few(labels, most, expected):
+    found = plotted.groups(pd.DataFrame({axis: list(row) for axis, row in labels.items()}), most)
+    common = ["".join(of_group.values()) for of_group, _ in found]
+    assert common == [words.strip() for words in expected]
+    assert [rows for _, rows in found] == list(expected.values())
 
 
 @pytest.mark.slow
@@ -97,7 +113,7 @@ def test_an_override_of_many_variants_has_an_axes_of_its_own(drawn, tmp_path):
     assert len(set(colors(trained))) == 5
     assert {xy(line)[1][0] for line in medians(trained)} == {1.0}
     assert {xy(line)[1][0] for line in medians(with_override)} == {0.5}
-    assert legend(figure) == ["RoPE", "ALiBi", "shaw", "T5 bias", "FIRE", TRAINING]
+    assert legend(figure) == ["RoPE", "ALiBi", "Shaw", "T5 bias", "FIRE", TRAINING]
 
 
 def test_an_override_looks_the_same_for_every_task(tmp_path):

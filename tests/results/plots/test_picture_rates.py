@@ -5,7 +5,7 @@ import pytest
 from pe_lab.results.plots import styles
 from pe_lab.runs.records import record_rows
 from tests.results.fake_study import point, record, two_variants, write_study
-from tests.results.plots.figures import legend, panels, xy
+from tests.results.plots.figures import caption, legend, panels, xy
 from tests.results.plots.small_studies import colors, many, medians, small
 
 NLL = "negative_log_likelihood"
@@ -17,8 +17,8 @@ def test_the_rate_that_validation_chooses_has_a_circle(drawn, tmp_path):
     for axis in (within, beyond):
         (circle,) = [line for line in axis.lines if line.get_markersize() == 9]
         assert list(circle.get_xdata()) == [0.003]  # 0.001 reaches 0.995 only
-    assert within.get_title() == "Up to the training length"
-    assert beyond.get_title() == "At 2× the training length"
+    assert within.get_title() == "up to the training length"
+    assert beyond.get_title() == "at 2× the training length"
     assert within.get_xscale() == "log"
 
 
@@ -58,8 +58,16 @@ def test_counts_have_the_interval_of_wilson(drawn, tmp_path):
     assert [t.get_text() for t in solved.texts] == ["1/3", "0/1"]
     assert list(solved.lines[0].get_xdata()) == pytest.approx([0.0615, 0.7923], abs=1e-4)
     assert [t.get_text() for t in extrapolates.texts] == ["0/3", "0/1"]
-    words = "Extrapolates: solved, with an exact match of at least 0.9 at 2× the training length"
-    assert " ".join(extrapolates.get_title().split()) == words
+    assert (solved.get_title(), extrapolates.get_title()) == ("Solved", "Extrapolates")
+    words = "Extrapolates: solved, with an exact match of at least 0.9 at 2× the training length."
+    assert caption(solved.figure) == f"Bars are Wilson's 95 % intervals. {words}"
+
+
+def test_a_test_within_the_training_lengths_is_not_called_extrapolation(drawn, tmp_path):
+    analysis = {"extrapolation": {"at": 1}}
+    figure = drawn(small(tmp_path, encodings=("rope",), analysis=analysis))["extrapolation"]
+    assert figure.axes[1].get_title() == "Passes"
+    assert "extrapolate" not in f"{figure.get_suptitle()} {caption(figure)}".lower()
 
 
 @pytest.mark.slow

@@ -3,15 +3,16 @@
 import itertools
 
 import matplotlib
+import pandas as pd
 import pytest
 from matplotlib import pyplot
 
 from pe_lab.results import frame, plots
-from pe_lab.results.plots import drawing, pictures, plotted
+from pe_lab.results.plots import drawing, intervals, lines, pictures, plotted
 from pe_lab.runs.errors import UserError
 from tests.results import synthetic
 from tests.results.fake_study import point, record, two_variants, write_study
-from tests.results.plots.figures import caption, legend, panels, xy
+from tests.results.plots.figures import caption, dots, legend, panels, xy
 from tests.results.plots.small_studies import TRAINING, medians, small
 
 
@@ -93,10 +94,51 @@ def test_an_interval_replaces_the_lines_of_five_seeds_and_more(drawn, tmp_path, 
     assert len(axis.collections) == has_bands
     assert len(seeds(axis)) == (0 if has_bands else count)
     assert ("bands: 95 % intervals; dots: single seeds" in caption(figure)) is has_bands
-    dots = [line for line in axis.lines if line.get_marker() == "."]
-    assert [len(xy(line)[0]) for line in dots] == [count * len(synthetic.LENGTHS)] * has_bands
+    assert len(dots(axis)) == count * len(synthetic.LENGTHS) * has_bands
     center = "interquartile mean" if count == 10 else "median"
     assert caption(figure).startswith(f"Thick lines: {center} over seeds")
+
+
+def test_dots_of_one_height_are_side_by_side_in_rows_of_a_limited_width():
+    values = pd.DataFrame(dict(x=1, y=[1.0] * 100 + [0.0, 0.0, 0.5]))
+    places = lines._side_by_side(values, "x", "y", 0.02)
+    assert (places[:100].nunique(), places[:100].max()) == (100, 4.455)
+    assert places[100:].tolist() == [-0.5, 0.5, 0.0]
+
+
+@pytest.mark.slow
+def test_intervals_of_shares_lie_between_0_and_1():
+    for seeds in (5, 9, 10, 30):
+        for share in (0, 0.1, 0.9, 1):
+            runs = [dict(variant="a", run_id=str(i), length=8, value=float(i < share * seeds))
+                    for i in range(seeds)]  # fmt: skip
+            axis = lines.lines(pd.DataFrame(runs))
+            counts = pd.DataFrame(dict(successes=[round(share * seeds)], total=[seeds]), ["a"])
+            shares = intervals.intervals(counts)
+            band = axis.collections[0].get_paths()[0].vertices[:, 1]
+            bar = shares.lines[0].get_xdata()
+            pyplot.close("all")
+            for ends in (band, bar):
+                assert 0 <= min(ends) <= max(ends) <= 1
+
+
+@pytest.mark.slow
+def test_titles_of_panels_do_not_touch(drawn, tmp_path):
+    """Nine tasks with long names, of four axes in a row."""
+    tasks = [f"aligned_text(num_symbols={i}, max_width=1000)" for i in range(10)]
+    figure = drawn(small(tmp_path, tasks=tasks, seeds=1))["exact_match"]
+    drawing._lay_out(figure)
+    boxes = [axis.title.get_window_extent() for axis in panels(figure)]
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 for box in boxes)
+
+
+@pytest.mark.slow
+def test_panels_of_a_column_have_one_label(drawn, tmp_path):
+    figure = drawn(small(tmp_path, tasks=("copy", "reverse", "sort"), seeds=1))["exact_match"]
+    labels = [axis.get_xlabel() for axis in panels(figure)]
+    # The second column has one row, and an empty place below.
+    assert labels == ["", "length (symbols)", "length (symbols)"]
 
 
 def test_offsets_are_drawn_at_the_training_length(drawn, tmp_path):

@@ -3,13 +3,12 @@
 import itertools
 
 import pytest
-from matplotlib.colors import to_hex
 
 from pe_lab.results import frame
 from pe_lab.results.plots import styles
 from tests.results.fake_study import point, record, values, write_study
-from tests.results.plots.figures import caption, legend, panels, xy
-from tests.results.plots.small_studies import looks, small
+from tests.results.plots.figures import caption, dots, legend, panels, xy
+from tests.results.plots.small_studies import colors, looks, medians, small
 
 RATES = ("0.001", "0.002", "0.003")
 
@@ -49,10 +48,12 @@ def test_columns_that_are_numbers_are_lines_with_seeds_as_dots(drawn, tmp_path):
     (axis,) = panels(figure)
     study = frame.read(folder)
     alibi = [values(study, f"alibi · {rate}", 8) for rate in RATES]
-    dots, centers = [xy(line) for line in axis.lines[2:]]
-    assert dots == ([0.001, 0.001, 0.002, 0.002, 0.003, 0.003], [*itertools.chain(*alibi)])
+    assert len(dots(axis)) == 2 * len(RATES) * 2
+    of_alibi = {(float(r), y) for r, ys in zip(RATES, alibi, strict=True) for y in ys}
+    assert of_alibi <= set(dots(axis))
+    _, centers = map(xy, medians(axis))
     assert centers == ([0.001, 0.002, 0.003], [sum(of_rate) / 2 for of_rate in alibi])
-    assert [to_hex(line.get_color()) for line in axis.lines[1::2]] == list(styles.PALETTE[:2])
+    assert colors(axis) == list(styles.PALETTE[:2])
     assert legend(figure) == ["RoPE", "ALiBi"]
     assert axis.get_xlabel() == "learning rate"
 
@@ -155,7 +156,8 @@ def test_losses_are_logarithmic(drawn, tmp_path):
 )
 def test_the_longest_length_that_works_is_a_line_and_below_the_shortest_0(picture, test, height):
     figure, axis = picture("L90", [({}, [dict(test=test)])])
-    assert [xy(line) for line in axis.lines] == [([0.001, 0.002, 0.003], [height] * 3)] * 2
+    assert dots(axis) == [(rate, height) for rate in (0.001, 0.002, 0.003)]
+    assert [xy(line) for line in medians(axis)] == [([0.001, 0.002, 0.003], [height] * 3)]
     words = "0: below the shortest length; the longest length: at least that."
     assert caption(figure).endswith(words)
 
@@ -173,7 +175,7 @@ def test_the_longest_length_that_works_is_a_line_and_below_the_shortest_0(pictur
 def test_a_line_is_the_center_that_the_table_shows(picture, show, height, words):
     runs = [dict(test={4: value}) for value in (0.0, 0.1, 0.2, 0.6, 1.0)]
     figure, axis = picture(dict(name="exact_match", at=1, show=show), [({}, runs)])
-    assert xy(axis.lines[1])[1] == pytest.approx([height] * 3)
+    assert xy(medians(axis)[0])[1] == pytest.approx([height] * 3)
     assert caption(figure) == f"Lines: {words}; dots: single seeds."
     assert axis.get_ylabel() == "exact match"
 
@@ -181,7 +183,7 @@ def test_a_line_is_the_center_that_the_table_shows(picture, show, height, words)
 def test_points_that_no_seed_solved_are_hollow(picture):
     runs = [dict(test={4: 0.5}, validation={4: 0.5})]
     figure, axis = picture(dict(name="exact_match", at=1), [({}, runs)])
-    _, line, hollow = axis.lines
+    line, hollow = (line for line in axis.lines if line.get_zorder() >= 3)
     assert (hollow.get_markerfacecolor(), xy(hollow)) == ("white", xy(line))
     assert caption(figure).endswith("hollow marks: no seed solved the training lengths.")
 
@@ -194,8 +196,7 @@ def test_axes_with_different_rows_share_the_legend_and_the_styles(picture):
     ]
     figure, _ = picture("trained_length", runs, rows="task", each="positions")
     first, second = panels(figure)
-    (copy,) = [line.get_color() for line in first.lines[1::2]]
-    sort, copy_again = [line.get_color() for line in second.lines[1::2]]
+    (copy,), (sort, copy_again) = map(colors, (first, second))
     assert copy == copy_again != sort
     assert legend(figure) == ["copy", "sort"]
 

@@ -116,7 +116,7 @@ def figure(findings: Findings) -> Figure:
                 linewidth=1,
                 label="training length",
             )
-            drawing.length_ticks(axis, lengths)
+            drawing.ticks_at(axis, lengths)
         axes_of_key[0].set_ylabel(_LABELS[key])
         top = 1.0
         if key == "distance":  # the others are shares
