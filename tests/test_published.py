@@ -21,6 +21,7 @@ from tests.marks import full_except
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = sorted(p.parent for p in (ROOT / "results" / "published").glob("*/study.json"))
+GUIDE = (ROOT / "docs" / "guide.md").read_text()
 QUICK = [folder for folder in PUBLISHED if folder.name != "journey"]  # of 5,000 runs
 
 
@@ -112,10 +113,11 @@ def test_a_readme_says_what_it_shows_and_what_not(folder):
     text = (folder / "README.md").read_text()
     assert "\n## What it shows\n" in text
     assert "\n## What it does not show\n" in text
-    is_text = (folder / "bits_per_token.png").exists()
-    assert ("bits_per_token.png" if is_text else "exact_match.png") in text
-    for picture in re.findall(r"\]\(([a-z_]+\.png)\)", text):
-        assert (folder / picture).exists()
+    shown = set(re.findall(r"\]\(([a-z_0-9]+\.png)\)", text))
+    assert shown
+    cited = {"front_page.png"} | set(re.findall(rf"{folder.name}/([a-z_0-9]+\.png)", GUIDE))
+    # A picture that no page shows is looked at by nobody.
+    assert shown <= {file.name for file in folder.glob("*.png")} <= shown | cited
 
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda p: p.name)

@@ -248,21 +248,40 @@ def lookups(root: Path) -> dict[str, Any]:
 
 
 def draw(root: Path) -> None:
-    """Draw exact match at twice the length against the budget, by encoding and rate."""
-    from pe_lab.contrib.grids.setting_dots import setting_dots
-    from pe_lab.results.plots import drawing
+    """Draw exact match at twice the length against the budget: an axes for each encoding."""
+    from pe_lab.results.plots import drawing, styles
+    from pe_lab.results.plots.lines import lines
 
     study = frame.read(root / FOLDER)
     runs = run_scores.of(study.numbers)
-    runs = runs.assign(name=names(runs), steps=runs[BUDGET].str.removesuffix(" steps"))
-    panels_of = list(runs.groupby(["name", RATE], sort=False))
+    rates = list(runs[RATE].unique())
+    runs = runs.assign(name=names(runs), steps=runs[BUDGET].str.removesuffix(" steps").astype(int))
+    panels = list(runs.groupby("name", sort=False))
     with drawing.settings():
-        figure, panels = drawing.grid(len(panels_of), columns=4, height=1.2, sharex=True)
-        for axes, ((name, rate), of_rate) in zip(panels, panels_of, strict=True):
-            setting_dots(of_rate, x="steps", y=AT_TWICE, order=STEPS, axes=axes)
-            axes.set_title("\n".join([*str(name).split(" · "), str(rate)]))
-        figure.supxlabel("training steps", fontsize="medium")
-        figure.supylabel("exact match at twice the training length", fontsize="medium")
+        figure, grid = drawing.grid(len(panels), columns=3, height=1.6)
+        for axes, (name, of_name) in zip(grid, panels, strict=True):
+            solved = of_name.groupby([RATE, "steps"])["solved"].any()
+            lines(
+                of_name,
+                x="steps",
+                y=AT_TWICE,
+                by=RATE,
+                order=rates,
+                labels={rate: f"learning rate {rate}" for rate in rates},
+                looks=styles.assign([rates]),
+                hollow=set(solved.index[~solved]),
+                centers=of_name.groupby(["steps", RATE])[AT_TWICE].median().unstack(),
+                axes=axes,
+            )
+            axes.set_title(name)
+            axes.set_xlabel("training steps")
+            drawing.ticks_at(axes, config.BUDGETS)
+            drawing.shares(axes)
+        grid[0].set_ylabel("exact match")
+        drawing.legend(figure)
+        caption = "Lines: medians; dots: runs; hollow marks: no run solved the training lengths."
+        title = "Exact match at twice the training length against training steps"
+        drawing.titles(figure, title, caption)
         drawing.save(figure, [root / FOLDER / PICTURE], few_colors=True)
 
 
