@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from pe_lab.contrib.grids import comparison
 from pe_lab.contrib.grids.tables import setting_tables
 from pe_lab.results import formats, frame, notes, selection, signs
 from pe_lab.results.formats import DASH, Cell, Table, number
@@ -212,8 +213,16 @@ def page(
     parts = [remark, *rows.left_out]
     if rows.scores.empty:
         return Page("\n\n".join(parts), "")
-    of_rows = tables(rows.scores, spec, tuple(protocol.configs))
+    tasks = tuple(protocol.configs)
+    of_rows = tables(rows.scores, spec, tasks)
     parts += [*formats.sections(of_rows), formats.notes(of_rows)]
+    runs = rows.scores.assign(name=_names_with_signs(rows.scores))
+    is_new = ~rows.scores["name"].isin(published["name"])
+    for name in runs["name"][is_new].unique():
+        beside = comparison.table(runs, name, spec, tasks)
+        sentence = comparison.sentence(runs, name, spec, tasks)
+        parts += [*formats.sections([beside]), formats.notes([beside]), sentence]
+        of_rows.append(beside)
     return Page("\n\n".join(parts), "\n".join(as_latex(table, "suite") for table in of_rows))
 
 

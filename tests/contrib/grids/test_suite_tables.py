@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from pe_lab.contrib.grids import suite_tables
-from pe_lab.results import frame, read_analysis_spec
+from pe_lab.contrib.grids import comparison, forms, suite_tables
+from pe_lab.results import formats, frame, read_analysis_spec
 from pe_lab.runs.settings.declarations import older_values
 from pe_lab.runs.settings.evaluation_settings import Evaluate
 from pe_lab.runs.settings.settings import Model, Train
@@ -219,9 +219,10 @@ def test_rows_in_folders_need_no_published_ones(tmp_path, published):
 
 def test_the_tables_of_a_page_are_latex_with_labels_too(tmp_path, published):
     latex = page(published, row(tmp_path / "mine")).latex
-    assert latex.count(r"\begin{table}") == 4
+    assert latex.count(r"\begin{table}") == 5
     assert r"\label{tab:suite-runs-that-extrapolate}" in latex
     assert r"rope & 0/9 & 9/9 & 1.04" in latex
+    assert r"copy & 3/9 [0.12, 0.65] & 0/9 [0.00, 0.42] \\" in latex
 
 
 def test_the_step_time_of_a_row_is_in_its_folder(tmp_path, published):
@@ -236,3 +237,43 @@ def test_the_first_file_with_a_step_time_counts(tmp_path):
     first.write_text('[{"label": "rope", "times_first": 1.25}]')
     second.write_text('[{"label": "rope", "times_first": 1.5}]')
     assert suite_tables.step_times([first, second, tmp_path / "none.json"]) == {"rope": 1.25}
+
+
+def test_a_row_stands_beside_published_ones_by_the_rule_of_the_front_page(tmp_path, published):
+    """Of the three rates and seeds that all have, and without tasks of which it has no runs."""
+    tasks = ("copy", "recall", "sort")
+    text = page(published, row(tmp_path / "mine"), tasks=tasks).markdown
+    own = text.partition("\n## mine beside published rows\n")[2]
+    assert [line for line in own.splitlines() if line.startswith("|")] == [
+        "| task | mine             | rope             |",
+        "|------|------------------|------------------|",
+        "| copy | 3/9 [0.12, 0.65] | 0/9 [0.00, 0.42] |",
+        "| sort | 0/9 [0.00, 0.42] | 9/9 [0.58, 1.00] |",
+    ]
+    assert own.endswith(
+        "\n\nAt 2× the training length, mine has an exact match of at least 0.9 in 3 of 9 runs on "
+        "copy (rope 0 of 9 runs), 0 of 9 runs on sort (rope 9 of 9 runs). Runs count that solve "
+        "the training lengths, at 3 learning rates and 3 seeds."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "beside"),
+    [("mine", ["rope", "alibi"]), ("rope", ["alibi", "nope"]), ("nope", ["rope", "alibi"])],
+)
+def test_the_table_has_four_columns_of_shipped_rows_and_fits_into_80(name, beside):
+    runs = suite_tables.read_scores(forms.SCORES)
+    runs = runs[runs["train.learning_rate"].astype(float).isin(forms.RATES) & (runs["seed"] < 3)]
+    if name == "mine":
+        mine = runs[runs["name"] == "fire"].assign(name="my_package.mine:Mine")
+        name, runs = "my_package.mine:Mine", pd.concat([runs, mine])
+    table = comparison.table(runs, name, SPEC, tuple(forms.FULL.tasks))
+    assert table.header == ("task", name, *beside)
+    assert max(map(len, formats.markdown(table).splitlines())) <= 80
+
+
+def test_without_a_solved_run_a_row_has_a_dash(tmp_path, published):
+    mine = row(tmp_path / "mine", tasks=["copy"], threshold=1.5)
+    text = page(published, mine, tasks=["copy"]).markdown
+    assert "| copy | –    | 0/9 [0.00, 0.42] |" in text
+    assert "0.9 in none of 0 on copy (rope 0 of 9 runs)." in text
