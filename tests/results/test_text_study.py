@@ -6,11 +6,13 @@ import pytest
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.results import frame, plots, tables
+from pe_lab.results.plots import pictures, plotted
 from tests.results.fake_study import point, record, write_study
 from tests.results.studies import cells
 
 BITS = {"rope": {8: 2.0, 16: 2.5, 32: 3.0}, "alibi": {8: 2.1, 16: 2.0, 32: 1.9}}
 
+VALIDATION = pictures.validation_loss
 SIZES = {"train": 8000, "validation": 1000, "test": 999}
 
 
@@ -150,6 +152,13 @@ def test_the_plots_of_a_text_are_bits_loss_by_index_and_curves(tmp_path):
     study = frame.read(folder_of(tmp_path / "study"))
     names = {file.stem for file in plots.write(study, tmp_path)}
     assert names == {"bits_per_byte", "loss_by_index", "training", "validation_loss"}
+
+
+@pytest.mark.slow
+def test_the_axes_of_losses_are_in_the_symbols_of_the_text(study):
+    data = plotted.of(study)
+    labels = [picture(data).axes[0].get_ylabel() for picture in (pictures.training, VALIDATION)]
+    assert labels == ["training loss (nats per byte)", "validation loss (bits per byte)"]
 
 
 def test_older_records_of_a_text_keep_their_tables(tmp_path):

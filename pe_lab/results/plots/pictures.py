@@ -104,7 +104,8 @@ def training(data: Plotted) -> "Figure | None":
             drawing.log_if_wide(axes, curves["value"])
     title, label = "Validation exact match during training", _metric(data)
     if is_loss:
-        title, label = "Training loss", "training loss (nats per token)"
+        symbol = data.study.symbol if data.study.is_of_text else "token"
+        title, label = "Training loss", f"training loss (nats per {symbol})"
     _finish(figure, data, panels, title, label)
     return figure
 
