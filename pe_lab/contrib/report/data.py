@@ -79,10 +79,12 @@ def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
         is_solved = bool(solved[record["run_id"]])
         row = run_data.of(record, different, origins, solved=is_solved, is_text=is_text)
         rows.append({"v": places[variant], "name": labels[variant], **row})
-    of_metrics = []
+    metric_entries = []
     for name in names:
         metric = metrics.BY_NAME[name]
-        of_metrics.append({"name": name, "label": metric.label, "share": metric.style == "share"})
+        metric_entries.append(
+            {"name": name, "label": metric.label, "share": metric.style == "share"}
+        )
     return {
         "study": chosen.name,
         "has_text": bool(texts),
@@ -91,7 +93,7 @@ def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
         "lengths": chosen.lengths,
         "offsets": chosen.offsets,
         "tasks": list(dict.fromkeys(chosen.variants["task_name"])),
-        "metrics": of_metrics,
+        "metrics": metric_entries,
         "chance": _chance(chosen),
         "extrapolation": str(chosen.spec.extrapolation),
         "variants": variants,
@@ -115,8 +117,8 @@ def _with_runs(study: Study) -> Study:
     """Return the study without variants that have no record yet, whose task is not known."""
     has_runs = study.variants["runs"] > 0
     if study.settings is not None:
-        of_settings = study.settings.groupby("variant")["runs"].sum()
-        has_runs |= of_settings.reindex(study.variants.index).fillna(0) > 0
+        runs_of_settings = study.settings.groupby("variant")["runs"].sum()
+        has_runs |= runs_of_settings.reindex(study.variants.index).fillna(0) > 0
     return dataclasses.replace(study, variants=study.variants[has_runs])
 
 
