@@ -10,12 +10,12 @@ from typing import NoReturn
 
 from pe_lab.runs.errors import (
     Interrupted,
-    UserError,
     forget_interrupts,
     interrupt,
     is_interrupted,
     one_line,
     shortened,
+    user_error,
 )
 from pe_lab.runs.system import streams, terminal
 
@@ -96,9 +96,6 @@ def _status(body: Callable[[], int]) -> int:
         status = body()
         sys.stdout.flush()  # here, and not at the exit: the reader may be gone
         return status
-    except UserError as e:
-        _show_error(f"error: {shortened(str(e))}")
-        return 2
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         _flush()
         return 0
@@ -109,6 +106,9 @@ def _status(body: Callable[[], int]) -> int:
         _show_error(f"error: {one_line(e)}{kept if e.errno in _DISK else ''}")
         return 1
     except Exception as e:
+        if (mistake := user_error(e)) is not None:
+            _show_error(f"error: {shortened(str(mistake))}")
+            return 2
         if (reason := _device_error()) is not None:
             _show_error(f"error: {reason}")
             return 1

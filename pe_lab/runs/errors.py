@@ -12,6 +12,9 @@ from pe_lab.runs.system import texts
 
 LONGEST_WORD = 200  # characters of a user's text that an error message repeats
 _LONGEST_MESSAGE = 2000
+_TRACEBACK = re.compile(
+    r"^.*Traceback \(most recent call last\):.*\n(?:[\w.]+\.)?UserError: (.*)", re.DOTALL
+)
 _LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
 
 
@@ -55,17 +58,29 @@ def unknown(owner: str, name: str, names: Iterable[str]) -> UserError:
     return UserError(unknown_name(owner, name, names))
 
 
+def user_error(error: BaseException) -> UserError | None:
+    """Return a mistake of a user, which a callback of JAX may have raised; None: it is none."""
+    if isinstance(error, UserError):
+        return error
+    # Its class depends on the place where JAX met it, and its message is a traceback as text.
+    match = _TRACEBACK.search(_text(error))
+    return UserError(match[1].strip()) if match else None
+
+
 def one_line(error: BaseException) -> str:
     """Return the message of an exception as one line, or the name of its class if it has none."""
     return _message(error) or type(error).__name__
 
 
 def _message(error: BaseException) -> str:
+    return texts.printable(" ".join(_text(error).split()))
+
+
+def _text(error: BaseException) -> str:
     try:
-        message = " ".join(str(error).split())
+        return str(error)
     except Exception:  # of the code of a plugin
         return ""
-    return texts.printable(message)
 
 
 def described(error: BaseException) -> str:

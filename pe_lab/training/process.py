@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from pe_lab.runs.errors import UserError, described, one_line
+from pe_lab.runs.errors import described, one_line, user_error
 from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.records.evaluation_points import is_done
 from pe_lab.runs.system import files, jax_settings, locks, streams
@@ -86,8 +86,10 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
         # The sweep that started this process has ended; the next one resumes from the checkpoint.
         return 1
     except Exception as e:  # recorded, so that the other run groups go on
-        error = one_line(e)
-        if not isinstance(e, UserError):
+        mistake = user_error(e)
+        if mistake is not None:
+            error = one_line(mistake)
+        else:
             with contextlib.suppress(Exception):  # a plugin may have closed stderr
                 traceback.print_exc()
             error = devices.unusable() or described(e)

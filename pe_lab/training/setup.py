@@ -88,7 +88,7 @@ class Setup:
     @functools.cached_property
     def evaluated_task(self) -> Task:
         """The task that evaluation draws from; training draws from `task`."""
-        return plugins.build("tasks", self.run.evaluated_task)
+        return _evaluated_task(self.run, self.task)
 
     def data(self, split: str) -> PyTree:
         """The data of a split, from which the task draws its examples; None for most tasks."""
@@ -130,7 +130,7 @@ def assemble(
     task = plugins.build("tasks", run.task)
     options = dataclasses.asdict(run.layout)
     layout = LAYOUTS[options.pop("name")](**options)
-    rule = _split_rule(run)
+    rule = _split_rule(run, task)
     schemes = []
     for plugin in _scheme_plugins(run):
         scheme = plugins.build("positions", plugin, num_layers=run.model.num_layers)
@@ -178,11 +178,16 @@ def _scheme_plugins(run: Run) -> tuple[Plugin, ...]:
     return (run.positions, *run.with_shared_scheme().model.schemes)
 
 
-def _split_rule(run: Run) -> splits.Rule:
+def _evaluated_task(run: Run, task: Task) -> Task:
+    # A second task of equal arguments would read its data again.
+    return task if run.evaluated_task == run.task else plugins.build("tasks", run.evaluated_task)
+
+
+def _split_rule(run: Run, task: Task) -> splits.Rule:
     """The rule of the task that evaluation draws from."""
     if not run.train.exclude_held_out:
         return splits.Rule(None)
-    return splits.rule(plugins.build("tasks", run.evaluated_task))
+    return splits.rule(_evaluated_task(run, task))
 
 
 def _trained_inputs(run: Run, task: Task, rule: splits.Rule) -> splits.Trained | None:

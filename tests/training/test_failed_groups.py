@@ -40,6 +40,21 @@ def test_a_group_whose_members_all_diverged_ends_early(tmp_path):
     assert record["cost"]["steps"] < group.run.train.steps
 
 
+def test_a_mistake_of_a_user_that_a_callback_found_is_recorded_as_a_sentence(tmp_path, monkeypatch):
+    group = tiny.group("rope", seeds=1)
+    records.write_json(tmp_path / "group.json", {"runs": [r.to_dict() for r in group.runs]})
+
+    def train(*_):
+        raise ValueError(
+            "INTERNAL: error calling callback: Traceback (most recent call last):\n"
+            '  File "a.py", line 4, in f\nUserError: Wrong.\nUserError: The text is gone.'
+        )
+
+    monkeypatch.setattr(process, "train_run_group", train)
+    assert process.main(tmp_path / "group.json", tmp_path) == 1
+    assert by_seed(tmp_path)[0]["error"] == "The text is gone."
+
+
 def test_an_unforeseen_error_is_recorded_with_its_type(tmp_path, monkeypatch, capsys):
     group = tiny.group("rope", seeds=1)
     records.write_json(tmp_path / "group.json", {"runs": [r.to_dict() for r in group.runs]})

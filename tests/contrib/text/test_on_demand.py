@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from pe_lab.contrib.text.data import _parts as parts
-from pe_lab.runs.errors import UserError
+from pe_lab.runs.errors import UserError, user_error
 from pe_lab.tasks.language_model import LanguageModel
+from pe_lab.training.setup import assemble
 from tests import tiny
 from tests.contrib.text.test_tokens import IDS, SPLITS, shard
 from tests.tasks.test_language_model import evaluated, of, windows
@@ -71,12 +72,37 @@ def test_only_a_plain_file_is_read_on_demand(tmp_path, name):
         _ = LanguageModel(path=str(path), on_demand=True).max_length
 
 
-def test_a_file_that_becomes_shorter_is_an_error_and_no_padding(tmp_path):
+def replace(file):
+    (file.parent / "new").write_bytes(file.read_bytes())
+    (file.parent / "new").replace(file)
+
+
+CHANGES = {
+    "shorter": lambda file: file.write_bytes(b"x" * 50),
+    "other": lambda file: file.write_bytes(b"y" * 100),
+    "longer": lambda file: file.write_bytes(b"x" * 101),
+    "replaced": replace,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_text_that_changes_after_its_hash_is_a_mistake_in_one_sentence(tmp_path, change):
     task = of(tmp_path, b"x" * 100, on_demand=True)
-    content = task._split_texts["train"].content
-    (tmp_path / "text").write_bytes(b"x" * 50)
-    with pytest.raises(UserError, match="is shorter than it was"):
-        np.asarray(content[40:60])
+    draw = jax.jit(lambda data: task.sample(jax.random.key(0), jnp.asarray(9), 9, data).target)
+    data = task.data("train")
+    assert draw(data).tolist() == [ord("x")] * 9
+    CHANGES[change](tmp_path / "text")
+    with pytest.raises(Exception, match="UserError") as raised:  # of JAX, of several classes
+        draw(data).block_until_ready()
+    sentence = f"{tmp_path / 'text'} has changed since its text was opened."
+    assert str(user_error(raised.value)) == sentence
+
+
+def test_evaluation_reads_the_task_of_training_unless_its_arguments_differ():
+    setup = assemble(tiny.run())
+    assert setup.evaluated_task is setup.task
+    setup = assemble(tiny.run(task={"name": "addition"}, evaluate__exact_operands="longest"))
+    assert setup.evaluated_task is not setup.task
 
 
 @pytest.mark.full

@@ -1,6 +1,7 @@
 """Symbols that stay in their files until they are read.
 
-text = Parts((FilePart(file, "u1", 0, size),))
+version = version_of(file)
+text = Parts((FilePart(file, version, "u1", 0, version.size),))
 np.asarray(text[100:200])  # reads 100 bytes; a slice alone reads nothing
 
 A read is `np.fromfile`, and no file is mapped into memory: a mapped file that another process cuts
@@ -9,9 +10,11 @@ would end the whole process, and mapped pages would count as its memory.
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,17 +24,33 @@ from pe_lab.tasks._bytes import check_size
 _BLOCK = 2**22  # symbols that are in memory at once
 
 
+class Version(NamedTuple):
+    """What tells a file from one that replaces it."""
+
+    inode: int
+    size: int  # bytes
+    modified: int  # nanoseconds
+
+
+def version_of(file: Path | int) -> Version:
+    """Return the version of a file, or of a descriptor."""
+    status = os.stat(file)
+    return Version(status.st_ino, status.st_size, status.st_mtime_ns)
+
+
 @dataclass(frozen=True)
 class FilePart:
     """Consecutive symbols of a file.
 
     Attributes:
+      version: of the file whose content was hashed; another one is not read.
       dtype: "u1", "<u2" or "<u4".
       offset: the byte where they start.
       size: their number.
     """
 
     file: Path
+    version: Version
     dtype: str
     offset: int
     size: int
@@ -48,14 +67,16 @@ class FilePart:
         """Read the symbols.
 
         Raises:
-          UserError: the file cannot be read, or has become shorter.
+          UserError: the file cannot be read, or has changed.
         """
         try:
-            symbols = np.fromfile(self.file, self.dtype, self.size, offset=self.offset)
+            with self.file.open("rb", buffering=0) as file:
+                symbols = np.fromfile(file, self.dtype, self.size, offset=self.offset)
+                version = version_of(file.fileno())
         except OSError as e:
             raise UserError(f"{self.file} cannot be read ({one_line(e)}).") from e
-        if len(symbols) < self.size:
-            raise UserError(f"{self.file} is shorter than it was when its text was opened.")
+        if version != self.version:
+            raise UserError(f"{self.file} has changed since its text was opened.")
         return symbols if dtype is None else symbols.astype(dtype)
 
 

@@ -11,7 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from pe_lab.contrib.text.data._parts import FilePart, Parts, content_hash, first
+from pe_lab.contrib.text.data._parts import (
+    FilePart,
+    Parts,
+    Version,
+    content_hash,
+    first,
+    version_of,
+)
 from pe_lab.data import sources
 from pe_lab.data.sources import Splits
 from pe_lab.runs.errors import UserError, one_line
@@ -139,40 +146,43 @@ def _shard(file: Path, plain_type: str) -> FilePart:
       UserError: it cannot be read, or its first bytes or its size are not those of tokens.
     """
     try:
+        version = version_of(file)
         header = np.fromfile(file, "<i4", _HEADER // 4)
-        size = file.stat().st_size
     except OSError as e:
         raise UserError(f"The tokens {file} cannot be read ({one_line(e)}).") from e
-    if not size:
+    if not version.size:
         raise UserError(f"The tokens {file} are an empty file.")
     if header.tobytes().startswith(_NUMPY):
         raise UserError(f"The tokens {file} are a file of NumPy; write its ids by array.tofile.")
     magic = int(header[0]) if len(header) else 0
     # Ids can be such a number too, but have no zeros after it.
     is_unknown = magic in _MAGIC_NUMBERS and magic not in _KINDS and not header[16:].any()
-    if is_unknown or (magic in _KINDS and size < _HEADER):
+    if is_unknown or (magic in _KINDS and version.size < _HEADER):
         raise UserError(f"The tokens {file} have a header that is cut or not known ({magic}).")
     if magic not in _KINDS:
-        return _plain_shard(file, plain_type, size)
-    version, token_type = _KINDS[magic]
-    if header[1] != version:
+        return _plain_shard(file, version, plain_type)
+    header_version, token_type = _KINDS[magic]
+    if header[1] != header_version:
         raise UserError(
-            f"The tokens {file} have version {header[1]} of their header; {version} is known."
+            f"The tokens {file} have version {header[1]} of their header; "
+            f"{header_version} is known."
         )
-    num_tokens = (size - _HEADER) // np.dtype(token_type).itemsize
+    num_tokens = (version.size - _HEADER) // np.dtype(token_type).itemsize
     if num_tokens != header[2]:
         raise UserError(
             f"The header of {file} states {header[2]:,} tokens, and the file has {num_tokens:,}."
         )
-    return FilePart(file, token_type, _HEADER, num_tokens)
+    return FilePart(file, version, token_type, _HEADER, num_tokens)
 
 
-def _plain_shard(file: Path, token_type: str, size: int) -> FilePart:
-    """Return the tokens of a file of `size` bytes without a header."""
+def _plain_shard(file: Path, version: Version, token_type: str) -> FilePart:
+    """Return the tokens of a file without a header."""
     width = np.dtype(token_type).itemsize
-    if size % width:
-        raise UserError(f"The tokens {file} have {size:,} bytes, not {width} for each token.")
-    shard = FilePart(file, token_type, 0, size // width)
+    if version.size % width:
+        raise UserError(
+            f"The tokens {file} have {version.size:,} bytes, not {width} for each token."
+        )
+    shard = FilePart(file, version, token_type, 0, version.size // width)
     if token_type == TYPES["uint16"] and _has_wide_ids(np.asarray(shard[:_BEGIN])):
         raise UserError(
             f"Every second id of the tokens {file} is below {_MOST_IDS >> 16}, as in a file of "

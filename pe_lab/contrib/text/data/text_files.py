@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from pe_lab.contrib.text.data import _tokens
-from pe_lab.contrib.text.data._parts import FilePart, Parts, content_hash, first
+from pe_lab.contrib.text.data._parts import FilePart, Parts, content_hash, first, version_of
 from pe_lab.data import files, sources
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.base import AnyArray
@@ -67,7 +67,8 @@ def _plain_file(file: Path, splits: sources.Splits) -> dict[str, Parts]:
     """Cut a file into the splits that it has in memory."""
     if not file.is_file() or not files.is_plain(file) or isinstance(splits, str):
         raise UserError(f"on_demand reads one plain file of text, and {file} is none.")
-    text = Parts((FilePart(file, "u1", 0, file.stat().st_size),))
+    version = version_of(file)
+    text = Parts((FilePart(file, version, "u1", 0, version.size),))
     files.check_utf8(text.blocks(), file)
     ends = sources.bounds(text, f"The text {file}", "bytes", splits)
     return {split: text[start:end] for split, (start, end) in ends.items()}
