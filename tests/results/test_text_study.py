@@ -39,8 +39,8 @@ def folder_of(folder, analysis=None, **arguments):
     entries = []
     for name, bits in BITS.items():
         for seed in range(2):
-            made = text_record(f"{name}{seed}", seed, bits, **arguments)
-            entries.append((point(name, seed), made))
+            text_run = text_record(f"{name}{seed}", seed, bits, **arguments)
+            entries.append((point(name, seed), text_run))
     return write_study(folder, *entries, analysis=analysis)
 
 
