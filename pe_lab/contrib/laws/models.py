@@ -48,7 +48,8 @@ def moved(start: dict[str, object]) -> dict[str, Any]:
 @functools.cache
 def noise(seed: int, shape: tuple[int, ...]) -> np.ndarray:
     # NumPy adds and multiplies: JAX would compile a program for each shape.
-    return np.float32(0.3) * np.asarray(jax.random.normal(jax.random.key(seed), shape))
+    values = np.float32(0.3) * np.asarray(jax.random.normal(jax.random.key(seed), shape))
+    return np.asarray(values)  # NumPy's product of scalars is no array
 
 
 @functools.cache
