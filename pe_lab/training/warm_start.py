@@ -15,6 +15,20 @@ from pe_lab.training.setup import Setup
 
 ParamPath = tuple[str, ...]
 
+# Settings of the backbone that change no shape of a parameter.
+_WITHOUT_PARAMETERS = (
+    "num_heads",
+    "activation",
+    "norm_position",
+    "scale_embeddings",
+    "scale_logits",
+    "sliding_window",
+    "convolution_residual",
+    "key_offset",
+    "key_offset_layers",
+    "loop_injection",
+)
+
 
 def overridden(setup: Setup, override: Override) -> Setup:
     """The setup of a trained run group with an evaluation override.
@@ -30,7 +44,7 @@ def overridden(setup: Setup, override: Override) -> Setup:
 
 def _check_backbone(old: Run, new: Run) -> None:
     """Check the settings of the model that change no shape of a parameter."""
-    for name in ("num_heads", "activation", "norm_position", "scale_embeddings", "scale_logits"):
+    for name in _WITHOUT_PARAMETERS:
         before, now = getattr(old.model, name), getattr(new.model, name)
         if before != now:
             raise UserError(

@@ -175,6 +175,23 @@ def test_the_bias_between_two_streams_is_not_taken_for_that_within_one():
         (dict(), dict(layout__name="encoder"), r"encoder\..* is missing there and "),
         (dict(), dict(model__num_heads=4), r"config\.model\.num_heads is 2 there and 4 here\.$"),
         (dict(), dict(model__scale_logits=False), r"scale_logits is True there and False here\.$"),
+        (dict(), dict(model__sliding_window=4), "sliding_window is None there and 4 here"),
+        (dict(), dict(model__key_offset=0.5), r"model\.key_offset is 0\.0 there and 0\.5 here"),
+        (
+            dict(model__key_offset=0.5),
+            dict(model__key_offset=0.5, model__key_offset_layers=(1,)),
+            r"key_offset_layers is None there and \(1,\) here",
+        ),
+        (
+            dict(model__convolution_sites=("A",)),
+            dict(model__convolution_sites=("A",), model__convolution_residual=False),
+            "convolution_residual is True there and False here",
+        ),
+        (
+            dict(),
+            dict(model__loop_injection="add"),
+            "loop_injection is 'none' there and 'add' here",
+        ),
     ],
 )
 def test_another_backbone_is_refused(there, here, sentence):
