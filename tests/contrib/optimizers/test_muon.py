@@ -158,6 +158,15 @@ def test_runs_of_adamw_keep_their_ids_and_those_of_muon_have_their_own():
         (dict(name="moun"), "has no 'moun'. Did you mean 'muon'"),
         (dict(name="muon", momentum=1.0), r"^muon's momentum must be in \[0, 1\), got 1.0\.$"),
         (dict(name="muon", iterations=0), "^muon's iterations must be at least 1, got 0"),
+        (
+            dict(name="muon", consistent_rms=0.0),
+            r"consistent_rms must be None or above 0, got 0\.0",
+        ),
+        (
+            dict(name="muon", consistent_rms=-0.2),
+            "consistent_rms must be None or above 0, got -0.2",
+        ),
+        (dict(name="muon", adamw_rate_factor=-1.0), "adamw_rate_factor must be at least 0, got -1"),
         (dict(name="adamw", beta=0.5), "^adamw has no 'beta'"),
         ("muon", r"^One of the training\.optimizers is given as dict\(name="),
     ],
@@ -171,7 +180,7 @@ RATES = (2e-3, 1e-2)
 
 
 def states(*rates, **changes):
-    """The states of a run group with these rates after six steps."""
+    """The states of a run group with these rates after four steps."""
     run = tiny.run("rope", "learned", train__optimizer=MUON, model__num_layers=1, **changes)
     runs = []
     for rate in rates:

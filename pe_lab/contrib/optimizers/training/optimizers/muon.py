@@ -46,6 +46,14 @@ class Muon(Optimizer):
             raise ValueError(f"muon's momentum must be in [0, 1), got {self.momentum}.")
         if self.iterations < 1:
             raise ValueError(f"muon's iterations must be at least 1, got {self.iterations}.")
+        if self.consistent_rms is not None and not self.consistent_rms > 0:
+            raise ValueError(
+                f"muon's consistent_rms must be None or above 0, got {self.consistent_rms}."
+            )
+        if not self.adamw_rate_factor >= 0:
+            raise ValueError(
+                f"muon's adamw_rate_factor must be at least 0, got {self.adamw_rate_factor}."
+            )
 
     def direction(self, train: Train) -> optax.GradientTransformation:
         orthogonal = optax.contrib.muon(
