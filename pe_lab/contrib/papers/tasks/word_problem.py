@@ -48,7 +48,7 @@ class WordProblem(Task):
 
     Args:
       group: S, A or Z with a number, or a product of these such as A4xZ5.
-      generators: permutations, for example ((1, 0, 2), (0, 2, 1)), in the place of a name.
+      generators: permutations, for example ((1, 0, 2), (0, 2, 1)), in the place of `group`.
       symbols: the string has uniform elements, or uniform generators.
       answer: "every", the product of each prefix; "last", that of the string.
     """
@@ -61,6 +61,11 @@ class WordProblem(Task):
     length_name = "elements"
 
     def __post_init__(self):
+        if self.generators and self.group != type(self).group:
+            raise ValueError(
+                f"WordProblem takes a group or generators, got group={self.group!r} and "
+                f"generators={self.generators}."
+            )
         if self.symbols == "generators" and len(set(self.generators)) < 2:
             raise ValueError(
                 f"WordProblem needs two generators or more to draw from, got {self.generators}."

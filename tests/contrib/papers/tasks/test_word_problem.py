@@ -25,6 +25,10 @@ REFUSALS = [
     (dict(group="A5xA5"), "at most 720 elements"),
     (dict(group="Z1"), "a group of two elements or more"),
     (dict(generators=((0, 1), (1, 1))), r"permutations of the same points .* got \(1, 1\)"),
+    (
+        dict(group="A5", generators=((1, 0, 2), (1, 2, 0))),
+        r"takes a group or generators, got group='A5' and generators=\(\(1, 0, 2\), ",
+    ),
     (dict(symbols="generators"), r"two generators or more to draw from, got \(\)"),
 ]
 
