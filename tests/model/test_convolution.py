@@ -201,6 +201,15 @@ def test_kernels_start_as_in_pytorch():
     ("changes", "message"),
     [
         (dict(model__convolution_sites=("A", "A")), "name each site once"),
+        (dict(model__convolution_sites=("K", "A")), r"in alphabetical order, got \('K', 'A'\)"),
+        (
+            dict(model__convolution_layers=(1,)),
+            r"convolution_layers must be None without config\.model\.convolution_sites, got \(1,\)",
+        ),
+        (
+            dict(model__key_offset_layers=(0,)),
+            r"key_offset_layers must be None without config\.model\.key_offset, got \(0,\)",
+        ),
         (dict(model__convolution_sites=("E",)), r"has no 'E'\. It has: A, B, C, D, F, K, O, Q, V"),
         (dict(model__convolution_sites=("B", "K")), "must name B or some of Q, K and V"),
         (dict(model__convolution_layers=(2,)), r"convolution_layers must be some of 0\.\.1, each"),

@@ -84,8 +84,12 @@ def _check_neighbors(run: Run) -> None:
     """Convolutions, shift, key offset and smear read earlier tokens: only a decoder has them."""
     model = run.model
     sites = model.convolution_sites
-    if len(set(sites)) < len(sites):
-        raise UserError(f"config.model.convolution_sites must name each site once, got {sites}.")
+    # Another order would be another run id of the same model.
+    if sites != tuple(sorted(set(sites))):
+        raise UserError(
+            f"config.model.convolution_sites must name each site once, in alphabetical order, "
+            f"got {sites}."
+        )
     if "B" in sites and not set(sites).isdisjoint("QKV"):
         raise UserError(
             f"config.model.convolution_sites must name B or some of Q, K and V, because B is all "
@@ -96,8 +100,14 @@ def _check_neighbors(run: Run) -> None:
             f"config.model.convolution_sites C, D and F are in the feed-forward, so "
             f"config.model.feedforward_width must be more than 0, got sites {sites}."
         )
-    for name in ("convolution_layers", "key_offset_layers"):
-        _check_indices(getattr(model, name), f"config.model.{name}", model.num_layers)
+    options = {"convolution_layers": "convolution_sites", "key_offset_layers": "key_offset"}
+    for name, option in options.items():
+        layers = getattr(model, name)
+        _check_indices(layers, f"config.model.{name}", model.num_layers)
+        if layers is not None and not getattr(model, option):
+            raise UserError(
+                f"config.model.{name} must be None without config.model.{option}, got {layers}."
+            )
     head_width = model.width // model.num_heads
     num_offset = model.key_offset * head_width
     if num_offset != round(num_offset):

@@ -142,7 +142,7 @@ def test_what_is_not_added_cannot_be_taken_apart(encodings, why):
     [
         (dict(model__convolution_sites=("K",)), True),
         (dict(model__convolution_sites=("K",), model__convolution_layers=(1,)), False),
-        (dict(model__convolution_sites=("V", "O")), False),
+        (dict(model__convolution_sites=("O", "V")), False),
         (dict(model__key_offset=0.5), True),
         (dict(model__embedding_smear=4), True),
         (dict(model__token_shift="values"), False),
