@@ -8,7 +8,7 @@ from pe_lab.sweeps.setups import Setups
 from pe_lab.training.costs import num_parameters
 from pe_lab.training.setup import Setup
 
-_ARRAYS = 4  # of the parameters' size: parameters, gradients and two moments of Adam
+_ARRAYS = 3  # of the parameters' size: parameters, gradients and one moment; AdamW has two
 _BYTES = 4  # of a float32
 
 
@@ -26,7 +26,7 @@ def note(groups: Iterable[RunGroup], setups: Setups) -> str | None:
 
 
 def state_bytes(group: RunGroup, setup: Setup) -> int:
-    """Return the bytes of the parameters, gradients and optimizer states of all members."""
+    """Return the bytes that parameters, gradients and optimizer of all members have at least."""
     return len(group.runs) * _ARRAYS * _BYTES * num_parameters(setup.abstract_params)
 
 
