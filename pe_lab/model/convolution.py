@@ -29,11 +29,13 @@ KellerJordan/modded-nanogpt at 0016a3c, train_gpt.py, for key offset and smear. 
 of the half of the channels that RoPE leaves unrotated, on layers with a long window. λ and w of the
 smear start at 0, and its gate reads 12 channels; karpathy/nanochat reads 24.
 
-Differs in four points. Norms of queries and keys act on each head here and on all heads together in
+Differs in five points. Norms of queries and keys act on each head here and on all heads together in
 PhysicsLM4. Both codes for the shift leave the only token of a string unchanged; here it is
 multiplied by 1 - a, like any other first token. In modded-nanogpt the offset and the smear read
-across the borders of packed documents; here they do not. The smear acts on embeddings of tokens as
-they are scaled here, before embeddings of positions are added.
+across the borders of packed documents; here they do not. It offsets keys after RoPE, here before
+any encoding: both are equal for rope(fraction=0.5) with an offset of 0.5, but not if RoPE rotates
+offset channels. The smear acts on embeddings of tokens as they are scaled here, before those of
+positions are added.
 """
 
 from collections.abc import Mapping

@@ -43,7 +43,7 @@ _TENTHS = 10
 
 
 def _depth(task: "Needle", example: Example) -> Scalar:
-    """Return the share of the noise in front of the needle, in tenths rounded down."""
+    """Return the share of the noise before the answer's first needle, in tenths rounded down."""
     index = jnp.arange(example.prompt.shape[-1])
     is_noise = example.prompt_mask & (example.prompt >= task.num_keys + task.num_values)
     source = jnp.asarray(example.alignment)[0]
@@ -61,11 +61,11 @@ class Needle(Task):
       num_keys: the size of the alphabet of the keys.
       num_values: the size of the alphabet of the values.
       num_noise: the size of the alphabet of the noise.
-      num_needles: the number of keys in the haystack; one of them is the question.
+      num_needles: the number of keys in the haystack.
       depth: the share of the noise in front of the answer's needle, in percent, rounded to a place
         of the haystack; None for a uniform place.
       values_per_key: the number of needles of each key.
-      num_queries: the number of keys in the question.
+      num_queries: the number of keys of the haystack in the question.
     """
 
     num_keys: int = 64
