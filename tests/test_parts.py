@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 PARTS = sorted(file.parent for file in (ROOT / "pe_lab" / "contrib").glob("*/__init__.py"))
 FAMILIES = (
     "cli",
+    "data",
     "encodings",
     "metrics",
     "positions",
@@ -38,6 +39,7 @@ def test_no_part_has_the_docstring_of_another():
 def test_no_name_is_in_two_packages(family):
     folders = [ROOT / package.replace(".", "/") for package in parts.packages(family)]
     names = [file.stem for folder in folders for file in folder.glob("[!_]*.py")]
+    names += [file.parent.name for folder in folders for file in folder.glob("[!_]*/__init__.py")]
     assert sorted(names) == parts.names(family)
 
 

@@ -20,6 +20,7 @@ Differs: bytes instead of words or subwords, so that no tokenizer affects the po
 
 import functools
 import importlib
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -137,7 +138,8 @@ class LanguageModel(Task):
                 raise ValueError(f"language_model's {name} is of {source}.")
         if self.on_demand and self.dataset is not None:
             raise ValueError("language_model's on_demand is of tokens, or of a path.")
-        if isinstance(self.bytes_per_token, int | float) and self.bytes_per_token <= 0:
+        number = 1 if self.bytes_per_token is None else self.bytes_per_token
+        if not isinstance(number, str) and not 0 < number < math.inf:
             raise ValueError("language_model's bytes_per_token must be above 0.")
 
     @property
@@ -218,7 +220,9 @@ class LanguageModel(Task):
 
         folder = Path(user_path(self.data_dir))
         if self.path is not None:
-            rows = sources.documents(Path(self.path), self.feature or "text", self.splits)
+            rows = sources.documents(
+                Path(user_path(self.path)), self.feature or "text", self.splits
+            )
             return text.prepare(rows, folder)
         assert self.dataset is not None
         if self.dataset in made.HASHES:

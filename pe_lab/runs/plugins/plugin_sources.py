@@ -17,7 +17,8 @@ def source_digest(family: str, name: str) -> str | None:
 
     The source is the file of the class. For a plugin of pe_lab, which is not imported, the private
     files of its family that the file imports (`_arithmetic.py`) are part of it. A plugin of a part
-    imports those of the core, too.
+    imports those of the core, too. A module that the file names by parts.module("data",
+    "text_files") counts with the private files of its own family.
     """
     try:
         file = file_of_class(family, name) if ":" in name else parts.file(family, name)
@@ -65,26 +66,35 @@ def _class_names(source: str) -> set[str]:
 
 
 def _with_private_files(family: str, file: Path) -> list[Path]:
-    """Return a file and the private files of its family that it imports, each once."""
+    """Return a file, and the files of _used_modules and those that they use, each once."""
+    families = {file: family}
     files = [file]
     for source in files:  # grows while it is read: private files import others
-        names = _imported_names(source.read_text(encoding="utf-8"))
-        for private in sorted(name for name in names if name.startswith("_")):
-            path = parts.file(family, private)
+        for used_family, name in _used_modules(families[source], source.read_text("utf-8")):
+            path = parts.file(used_family, name)
             if path is not None and path not in files:
                 files.append(path)
+                families[path] = used_family
     return files
 
 
 @functools.cache  # a study asks for the same digests once for each run
-def _imported_names(source: str) -> set[str]:
-    """Return the last parts of the modules and names that a file imports from somewhere."""
+def _used_modules(family: str, source: str) -> list[tuple[str, str]]:
+    """Return the family and the name of each module that counts with a file.
+
+    They are the private modules of its family that it imports, and those of parts.module("a", "b").
+    """
     names = set()
+    asked = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
             names |= {alias.name for alias in node.names}
             names.add((node.module or "").rpartition(".")[2])
-    return names
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "parts.module":
+            values = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+            if len(values) == 2:
+                asked.append((str(values[0]), str(values[1])))
+    return [(family, name) for name in sorted(names) if name.startswith("_")] + asked
 
 
 def is_changed(plugin: str, digest: str | None) -> bool:

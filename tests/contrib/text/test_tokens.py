@@ -1,6 +1,7 @@
 """Files of token ids."""
 
 import itertools
+import math
 import typing
 
 import numpy as np
@@ -81,6 +82,19 @@ def test_shards_of_a_folder_follow_one_another_by_name_and_files_of_other_kinds_
         assert ids == whole[starts[split] :][: min(18, 15 if split == "test" else 18)].tolist()
 
 
+def test_a_tilde_is_the_home_folder_in_each_path(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    shard(tmp_path / "ids", [0, 1] * 50)
+    table(tmp_path, [2, 2])
+    task = LanguageModel(tokens="~/ids", bytes_per_token="~/lengths.txt")
+    assert task.corpus_sizes["bytes_per_token"] == dict.fromkeys(SPLITS, 2.0)
+    (tmp_path / "notes.txt").write_text("text " * 40)
+    data_dir = str(tmp_path / "sets")
+    for on_demand in (False, True):
+        task = LanguageModel(path="~/notes.txt", data_dir=data_dir, on_demand=on_demand)
+        assert task.max_length == 21
+
+
 def test_names_state_the_splits_and_the_end_of_training_replaces_a_missing_one(tmp_path):
     shard(tmp_path / "fineweb_train_000001.bin", range(100))
     shard(tmp_path / "fineweb_train_000002.bin", range(100, 200))
@@ -146,7 +160,22 @@ def written(folder, content):
         ),
         (
             lambda f: {"tokens": shard(f / "a", IDS), "bytes_per_token": str(f / "none")},
-            "has no whole number in each line",
+            "none' cannot be read",
+        ),
+        (
+            lambda f: {
+                "tokens": shard(f / "a", IDS),
+                "bytes_per_token": table(f, [*[3] * 9, "", 4]),
+            },
+            "has no whole number in line 10",
+        ),
+        (
+            lambda f: {"tokens": shard(f / "a", IDS), "bytes_per_token": table(f, [3, -1])},
+            "has no whole number in line 2",
+        ),
+        (
+            lambda f: {"tokens": shard(f / "a", IDS), "bytes_per_token": table(f, [0] * 613)},
+            "tokens of a split have no bytes",
         ),
         (
             lambda f: {"tokens": shard(f / "a", IDS), "bytes_per_token": table(f, [3] * 600)},
@@ -176,6 +205,8 @@ def table(folder, lengths):
         ({"path": "x", "vocabulary_size": 9}, "vocabulary_size is of tokens"),
         ({"tokens": "x", "max_tokens": 0}, "must be at least 1"),
         ({"tokens": "x", "bytes_per_token": 0.0}, "bytes_per_token must be above 0"),
+        ({"tokens": "x", "bytes_per_token": math.inf}, "bytes_per_token must be above 0"),
+        ({"tokens": "x", "bytes_per_token": math.nan}, "bytes_per_token must be above 0"),
         ({"dataset": "stories", "on_demand": True}, "on_demand is of tokens, or of a path"),
     ],
 )

@@ -165,6 +165,9 @@ def test_a_users_own_arguments_need_no_types():
         ("tasks", "addition", "parity", "_arithmetic"),
         ("tasks", "binary_addition", "subtraction", "_binary"),  # of a part, and of the core
         ("tasks", "regular", "subtraction", "_languages"),
+        ("tasks", "language_model", "aligned_text", "data/text_files"),  # named by parts.module
+        ("tasks", "language_model", "aligned_text", "data/_tokens"),
+        ("tasks", "language_model", "aligned_text", "data/_parts"),
     ],
 )
 def test_a_digest_covers_the_private_files_that_a_plugin_imports(
@@ -174,7 +177,9 @@ def test_a_digest_covers_the_private_files_that_a_plugin_imports(
     shutil.copytree(Path(plugins.__file__).parents[2], package)
     monkeypatch.setattr(parts, "_ROOT", package)
     before = [plugin_sources.source_digest(family, plugin) for plugin in (name, other)]
-    with open(parts.file(family, private), "a", encoding="utf-8") as file:
+    private_family, _, private_name = f"{family}/{private}".rpartition("/")
+    private_family = private_family.rpartition("/")[2]
+    with open(parts.file(private_family, private_name), "a", encoding="utf-8") as file:
         file.write("# changed\n")
     after = [plugin_sources.source_digest(family, plugin) for plugin in (name, other)]
     assert after[0] != before[0]

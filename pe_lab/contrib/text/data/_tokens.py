@@ -5,6 +5,7 @@
 Source: karpathy/llm.c at 16635d4, dev/data/data_common.py. modded-nanogpt reads the first kind.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from pe_lab.contrib.text.data._parts import (
 from pe_lab.data import sources
 from pe_lab.data.sources import Splits
 from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.paths import user_path
 
 TYPES = {"uint16": "<u2", "uint32": "<u4"}
 _HEADER = 256 * 4  # bytes
@@ -31,6 +33,7 @@ _NUMPY = b"\x93NUMPY"  # the first bytes of a file .npy
 _MOST_IDS = 2**21  # of a vocabulary that is found; the largest published ones have 2**18
 _BEGIN = 2**16  # ids that show whether the type is right
 _FEWEST_HALVES = 16  # of which this is said: fewer may be small by chance
+_WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,9}\s*")
 _CUT = 20  # a twentieth of the training tokens replaces a missing validation or test split
 
 
@@ -81,7 +84,7 @@ def read(
     split_tokens = first(split_tokens, max_tokens, "tokens")
     sizes = None
     if isinstance(bytes_per_token, str):
-        table = _byte_lengths(Path(bytes_per_token))
+        table = _byte_lengths(Path(user_path(bytes_per_token)))
         _check_ids(path, largest, len(table), f"the {len(table):,} lines of {bytes_per_token}")
         sizes = {split: _mean_bytes(tokens, table) for split, tokens in split_tokens.items()}
     elif bytes_per_token is not None:
@@ -204,17 +207,18 @@ def _has_wide_ids(halves: np.ndarray) -> bool:
 def _byte_lengths(file: Path) -> np.ndarray:
     """Return the bytes of each token id: line 1 is id 0."""
     try:
-        lengths = np.loadtxt(file, dtype=np.int64, ndmin=1)
-    except (OSError, ValueError) as e:
-        raise UserError(
-            f"bytes_per_token={str(file)!r} has no whole number in each line ({one_line(e)})."
-        ) from e
-    if lengths.ndim != 1 or not len(lengths) or lengths.min() < 0:
-        raise UserError(f"bytes_per_token={str(file)!r} has no whole number in each line.")
-    return lengths
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as e:
+        raise UserError(f"bytes_per_token={str(file)!r} cannot be read ({one_line(e)}).") from e
+    for number, line in enumerate(lines, start=1):
+        if not _WHOLE_NUMBER.fullmatch(line):
+            raise UserError(f"bytes_per_token={str(file)!r} has no whole number in line {number}.")
+    return np.array([int(line) for line in lines], np.int64)
 
 
 def _mean_bytes(tokens: Parts, lengths: np.ndarray) -> float:
     """Return the mean number of bytes of the tokens."""
     total = sum(int(lengths[block].sum()) for block in tokens.blocks())
+    if not total:
+        raise UserError("The tokens of a split have no bytes by the lines of bytes_per_token.")
     return total / len(tokens)

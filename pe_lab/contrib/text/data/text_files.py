@@ -10,6 +10,7 @@ from pe_lab.contrib.text.data import _tokens
 from pe_lab.contrib.text.data._parts import FilePart, Parts, content_hash, first, version_of
 from pe_lab.data import files, sources
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.paths import user_path
 from pe_lab.tasks.base import AnyArray
 from pe_lab.tasks.language_model import SPLITS, LanguageModel
 
@@ -46,7 +47,7 @@ def read(task: LanguageModel) -> TextFiles:
     """
     if task.tokens is not None:
         tokens = _tokens.read(
-            Path(task.tokens),
+            Path(user_path(task.tokens)),
             task.splits,
             task.token_type,
             task.vocabulary_size,
@@ -56,7 +57,7 @@ def read(task: LanguageModel) -> TextFiles:
         corpus = f"tokens/{tokens.content}"
         return TextFiles(tokens.splits, corpus, tokens.vocabulary_size, tokens.bytes_per_token)
     assert task.path is not None
-    texts = _plain_file(Path(task.path), task.splits)
+    texts = _plain_file(Path(user_path(task.path)), task.splits)
     corpus = f"corpus/{content_hash(texts, 'text')}"
     if task.splits is None:
         texts = {split: _with_newline(text) for split, text in texts.items()}

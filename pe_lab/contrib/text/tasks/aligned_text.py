@@ -104,8 +104,8 @@ class AlignedText(Task):
 
         folder = Path(user_path(self.data_dir))
         if self.dataset is None:
-            path = None if self.path is None else Path(self.path)
-            rows = sources.pairs(self.source, self.target, path)
+            path = None if self.path is None else Path(user_path(self.path))
+            rows = sources.pairs(user_path(self.source), user_path(self.target), path)
             return text.prepare(rows, folder)
         if self.dataset in made.HASHES:
             return text.prepare_made(self.dataset, folder)
