@@ -64,10 +64,10 @@ def optimizer(
     have a decay and a rate factor of their own.
     """
     shape = schedule(train, stop_at)
-    # The last link, and only where it is needed: checkpoints name the other links by their number.
-    backbone = []
+    # The last links, and only where needed: checkpoints name the other links by their number.
+    factors = method.rate_factors()
     if train.backbone_rate_factor != 1:
-        backbone.append(optax.masked(optax.scale(train.backbone_rate_factor), _backbone))
+        factors.append(optax.masked(optax.scale(train.backbone_rate_factor), _backbone))
     return optax.chain(
         optax.clip_by_global_norm(train.clip_norm),
         method.direction(train),
@@ -76,7 +76,7 @@ def optimizer(
         optax.masked(optax.scale(train.encoding_rate_factor), _encodings),
         optax.scale_by_schedule(lambda step: -jnp.asarray(shape(step))),
         optax.scale(learning_rate),
-        *backbone,
+        *factors,
     )
 
 

@@ -16,3 +16,7 @@ class Optimizer(ChecksChoices):
     def direction(self, train: Train) -> optax.GradientTransformation:
         """Return the update of a step at rate 1, to be subtracted."""
         raise NotImplementedError
+
+    def rate_factors(self) -> list[optax.GradientTransformation]:
+        """Return links that scale the updates of some parameters, with their weight decay."""
+        return []

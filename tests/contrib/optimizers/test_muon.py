@@ -54,8 +54,8 @@ def reference(gradients, weight, scale, momentum=0.95, nesterov=True):
     return weight
 
 
-def trained(method, params, gradients):
-    chain = optimizer(method, TRAIN, jnp.asarray(RATE), jnp.asarray(0.0), STEPS)
+def trained(method, params, gradients, decay=0.0):
+    chain = optimizer(method, TRAIN, jnp.asarray(RATE), jnp.asarray(decay), STEPS)
     state = chain.init(params)
     for gradient in gradients:
         updates, state = chain.update(gradient, state, params)
@@ -104,6 +104,16 @@ def test_all_other_parameters_are_those_of_adamw():
     np.testing.assert_allclose(
         1 - slow["output"]["kernel"], 0.5 * (1 - adamw["output"]["kernel"]), rtol=1e-5
     )
+
+
+def test_the_rate_factor_of_adamw_scales_weight_decay_too():
+    """With gradients of zero, as AdamW at that rate: 1 - rate * factor * decay a step."""
+    params = {"blocks": {"kernel": jnp.ones((3, 3))}, "output": {"kernel": jnp.ones((3, 5))}}
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    result = trained(Muon(adamw_rate_factor=0.02), params, [zeros], decay=0.1)
+    lost = {name: np.unique(1 - part["kernel"]).tolist() for name, part in result.items()}
+    assert lost["output"] == [pytest.approx(RATE * 0.02 * 0.1, rel=1e-3)]
+    assert lost["blocks"] == [pytest.approx(RATE * 0.1, rel=1e-3)]
 
 
 def muon_names(*encodings, **changes):

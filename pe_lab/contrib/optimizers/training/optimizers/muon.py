@@ -64,11 +64,13 @@ class Muon(Optimizer):
             consistent_rms=self.consistent_rms,
         )
         # Not the AdamW inside of optax's muon: with Nesterov momentum that one is NAdam.
-        adamw = optax.chain(
-            optax.scale_by_adam(train.beta1, train.beta2, train.epsilon),
-            optax.scale(self.adamw_rate_factor),
-        )
+        adamw = optax.scale_by_adam(train.beta1, train.beta2, train.epsilon)
         return optax.partition({"muon": orthogonal, "adamw": adamw}, _methods)
+
+    def rate_factors(self) -> list[optax.GradientTransformation]:
+        if self.adamw_rate_factor == 1:
+            return []
+        return [optax.masked(optax.scale(self.adamw_rate_factor), _has_adamw)]
 
 
 def _methods(params: PyTree) -> PyTree:
@@ -81,3 +83,8 @@ def _methods(params: PyTree) -> PyTree:
         return "muon" if is_linear and is_hidden else "adamw"
 
     return jax.tree_util.tree_map_with_path(method, params)
+
+
+def _has_adamw(params: PyTree) -> PyTree:
+    """True at the parameters of AdamW."""
+    return jax.tree.map(lambda method: method == "adamw", _methods(params))
