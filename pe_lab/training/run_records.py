@@ -108,13 +108,16 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int, steps_kept: i
     num_members = len(state.step)
     all_steps = (int(np.asarray(state.step)[0]) - steps_kept) * num_members
     seconds = cost.train_seconds
+    # The mean is over the first steps of a training, so those that are kept are subtracted.
+    last = steps_kept + steps
+    flops = costs.step_flops(setup, last) * last - costs.step_flops(setup, steps_kept) * steps_kept
     return {
         "steps": steps,
         # Members train side by side, so only the group has a time.
         "train_seconds": seconds / num_members,
         "compile_seconds": cost.compile_seconds / num_members,
         "steps_per_second": all_steps / seconds if seconds else None,
-        "train_flops": costs.step_flops(setup, steps_kept + steps) * steps,
+        "train_flops": flops,
         "parameters": costs.num_parameters(state.params) // num_members,
         "members": num_members,
         "memory": cost.memory,

@@ -65,6 +65,9 @@ def test_a_run_cut_in_two_equals_the_uncut_run(tmp_path, changes):
         assert part["exposure"] == whole["exposure"]
         assert [point["step"] for point in part["curve"]] == [7, 12]
         assert part["cost"]["steps"] == 5
+        before = records.read_run(tmp_path / "cut", other.init_from.run_id)
+        costs = [record["cost"]["train_flops"] for record in (before, part, whole)]
+        assert costs[0] + costs[1] == costs[2]
         measured = ("length", "metrics")
         for row, expected in zip(part["rows"], whole["rows"], strict=True):
             assert [row.get(key) for key in measured] == [expected.get(key) for key in measured]
@@ -221,7 +224,7 @@ def test_an_example_of_the_page_runs_at_a_small_size(tmp_path, example):
             choice = point[path]
             point[path] = grid.labelled(choice.label, int(choice.value * small[path]))
     points = [point for point in points if point["seed"].value == 0]
-    values = tiny.values(**TOY, train__schedule_steps=None)
+    values = tiny.values(**TOY, train__schedule_steps=None, train__criterion="solved")
     values["evaluate"]["validation_lengths"] = (2,)
     values["evaluate"]["curve_lengths"] = (2,)
     expanded = study.expand("example", values, points, tmp_path)
