@@ -86,6 +86,13 @@ def check_name(name: str, suffix: str) -> None:
         raise UserError(f"{name!r} cannot name a Python module; take a name such as my_{suffix}.")
 
 
+def check_unused(name: str) -> None:
+    """Raise a UserError if a module has the name: it would hide the new one, or be hidden."""
+    spec = importlib.util.find_spec(name)
+    if spec is not None and spec.origin is not None:  # a folder without code hides nothing
+        raise UserError(f"An installed module is named {name}; take another name.")
+
+
 def is_checkout(folder: Path, family: str) -> bool:
     """Whether a folder is the top folder of a checkout, which has the members of the family."""
     return (folder / "pe_lab" / family).is_dir()
@@ -104,9 +111,8 @@ def write(root: Path, family: str, name: str, kind: str) -> list[Path]:
     for file in (member, test):
         if (root / file).exists():
             raise UserError(f"{file} exists; take another name.")
-    # Its module would hide the new one, or the new one would hide it.
-    if not in_checkout and importlib.util.find_spec(name) is not None:
-        raise UserError(f"An installed module is named {name}; take another name.")
+    if not in_checkout:
+        check_unused(name)
     template = TEMPLATE_OF[family]
     if family == "encodings":
         template += f"_{kind}"

@@ -8,11 +8,11 @@ from pe_lab import cli
 from pe_lab.runs.errors import UserError
 
 
-def text_folder(folder, size):
-    """Ten documents of this many bytes."""
+def text_folder(folder, size, count=10):
+    """Documents of this many bytes; validation and test have a tenth of them each."""
     notes = folder / "notes"
     notes.mkdir()
-    for number in range(10):
+    for number in range(count):
         (notes / f"{number}.txt").write_text(f"{number} ".ljust(size - 1, "x") + "\n")
     return notes
 
@@ -25,16 +25,21 @@ def module_of(file):
 
 
 @pytest.mark.parametrize(
-    ("size", "lengths", "within"),
+    ("count", "size", "lengths", "within"),
     [
-        (600, (128, 256, 512), True),
-        (300, (64, 128, 256), False),  # a split of one document
-        (64, (16, 32, 64), False),
+        (10, 512 + 255, (128, 256, 512), True),  # 256 windows in the document of a split
+        (20, 512 + 127, (128, 256, 512), True),  # 128 windows in each of two documents
+        (20, 512 + 126, (128, 256, 512), False),
+        (10, 512 + 254, (64, 128, 256), False),
+        (10, 256 + 254, (32, 64, 128), False),
+        (10, 64 + 255, (16, 32, 64), False),
     ],
 )
-def test_lengths_are_those_that_the_text_has(tmp_path, monkeypatch, capsys, size, lengths, within):
+def test_lengths_are_those_of_which_the_text_has_enough_windows(
+    tmp_path, monkeypatch, capsys, count, size, lengths, within
+):
     monkeypatch.chdir(tmp_path)
-    text_folder(tmp_path, size)
+    text_folder(tmp_path, size, count)
     assert cli.run(["new", "study", "mine", "--text=notes"]) == 0
     assert capsys.readouterr().out.startswith("wrote mine.py\n")
     study = module_of(tmp_path / "mine.py")
@@ -62,7 +67,7 @@ def test_a_config_is_in_configs_if_there_is_this_folder_and_any_path_is_read(tmp
 @pytest.mark.full
 def test_a_written_study_trains_and_its_tables_have_bits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text_folder(tmp_path, 64)
+    text_folder(tmp_path, 320)
     assert cli.run(["new", "study", "mine", "--text=notes"]) == 0
     small = ["--seeds=1", "--config.train.steps=4", "--config.evaluate.curve_every=2"]
     assert cli.run(["sweep", "mine.py", *small]) == 0
@@ -81,8 +86,9 @@ def test_a_written_study_trains_and_its_tables_have_bits(tmp_path, monkeypatch):
         (["study", "mine", "--text=binary"], "The text binary is not valid UTF-8"),
         (
             ["study", "mine", "--text=short"],
-            "The text short is too short for a study: its shortest split has 51 bytes, and 64 are",
+            "The text short is too short for a study: validation and test need 256 windows of 64",
         ),
+        (["study", "numpy", "--text=notes"], "An installed module is named numpy"),
         (["study", "taken", "--text=notes"], r"taken\.py exists; take another name"),
     ],
 )

@@ -3,24 +3,33 @@
 import json
 import string
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from pe_lab.cli.new import check_unused
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.system import files
+
+if TYPE_CHECKING:
+    from pe_lab.tasks.language_model import LanguageModel
 
 _TEMPLATES = Path(__file__).parent / "_templates"
 # Of training windows. The test reads windows of four times the length.
 _LENGTHS = (128, 64, 32, 16)
+_EXAMPLES = 256  # of validation and test, at least as many as different windows
 
 
 def write(root: Path, name: str, path: str) -> Path:
     """Write a config for a text below `root`; return its path, relative to `root`.
 
     Raises:
-      UserError: the name is taken, or the text cannot be read or is too short.
+      UserError: the name is taken or of a module, or the text cannot be read or is too short.
     """
     file = Path("configs" if (root / "configs").is_dir() else "", f"{name}.py")
     if (root / file).exists():
         raise UserError(f"{file} exists; take another name.")
+    check_unused(name)
     within_documents, length = _windows(path)
     literal = json.dumps(path, ensure_ascii=False)
     values = {
@@ -34,6 +43,7 @@ def write(root: Path, name: str, path: str) -> Path:
         "double": 2 * length,
         "longest": 4 * length,
         "scored": length // 2,
+        "examples": _EXAMPLES,
     }
     text = (_TEMPLATES / "study_text.txt").read_text(encoding="utf-8")
     files.write_text(root / file, string.Template(text).substitute(values))
@@ -45,11 +55,21 @@ def _windows(path: str) -> tuple[bool, int]:
     from pe_lab.tasks.language_model import LanguageModel
 
     for within_documents in (True, False):
-        longest = LanguageModel(path=path, within_documents=within_documents).max_length or 0
-        lengths = [length for length in _LENGTHS if 4 * length <= longest]
+        task = LanguageModel(path=path, within_documents=within_documents)
+        lengths = [length for length in _LENGTHS if _has_windows(task, 4 * length)]
         if lengths and (lengths[0] == _LENGTHS[0] or not within_documents):
             return within_documents, lengths[0]
     raise UserError(
-        f"The text {path} is too short for a study: its shortest split has {longest} bytes, and "
-        f"{4 * _LENGTHS[-1]} are needed."
+        f"The text {path} is too short for a study: validation and test need {_EXAMPLES} windows "
+        f"of {4 * _LENGTHS[-1]} bytes."
     )
+
+
+def _has_windows(task: "LanguageModel", size: int) -> bool:
+    """Whether windows of `size` bytes fit, and validation and test have enough different ones."""
+    counts = []
+    for split in ("validation", "test"):
+        data = task.data(split)
+        sizes = np.diff(data["ends"]) if task.within_documents else data["size"]
+        counts.append(int(np.maximum(sizes - size + 1, 0).sum()))
+    return size <= (task.max_length or 0) and min(counts) >= _EXAMPLES
