@@ -115,6 +115,8 @@ class Training:
             fields = {name: getattr(state, name) for name in taken}
             fields = jax.tree.map(lambda leaf, new, i=index: leaf.at[i].set(new), fields, taken)
             state = dataclasses.replace(state, **fields)
+        if self.steps_kept:  # the time left must not count them as work of this run
+            self.report({"event": "resumed", "step": self.steps_kept})
         return self._placed(state)
 
     def _restored(self) -> TrainState | None:

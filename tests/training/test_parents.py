@@ -99,7 +99,9 @@ def trained(tmp_path_factory):
 def test_moments_follow_their_parameters_and_new_ones_start_at_zero(trained):
     folder, parents = trained
     old = begun(folder, parents).state
-    new = begun(folder, group("t5_bias", "learned", parents=parents)).state
+    events = []
+    new = Training(group("t5_bias", "learned", parents=parents), folder, events.append).state
+    assert events == [{"event": "resumed", "step": 4}]  # so progress begins there
     assert np.asarray(new.step).tolist() == [4, 4]
     old_adam, new_adam = (state.optimizer[1] for state in (old, new))
     assert np.asarray(new_adam.count).tolist() == [4, 4]
