@@ -106,7 +106,7 @@ class LanguageModel(Task):
         given_sources = (self.path, self.dataset, self.tokens)
         if len([source for source in given_sources if source is not None]) != 1:
             raise ValueError(
-                f"language_model reads either a path or a dataset, or tokens, got path="
+                f"language_model reads one of path, dataset and tokens, got path="
                 f"{self.path!r}, dataset={self.dataset!r} and tokens={self.tokens!r}."
             )
         if self.tokens is not None:

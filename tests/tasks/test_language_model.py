@@ -246,7 +246,7 @@ def test_arguments_that_do_not_fit_are_refused(arguments, why):
 
 @pytest.mark.parametrize("arguments", [{}, {"path": "a", "dataset": "b"}])
 def test_neither_or_both_sources_are_refused(arguments):
-    with pytest.raises(ValueError, match="reads either a path or a dataset, or tokens, got path="):
+    with pytest.raises(ValueError, match="reads one of path, dataset and tokens, got path="):
         LanguageModel(**arguments)
 
 
