@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from pe_lab.contrib.grids import comparison
 from pe_lab.contrib.grids.tables import setting_tables
-from pe_lab.results import formats, frame, notes, selection, signs
+from pe_lab.results import frame, notes, selection, signs
 from pe_lab.results.formats import DASH, Cell, Table, number
-from pe_lab.results.latex import as_latex
 from pe_lab.results.study import Study
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies.analysis_spec import SEPARATOR, AnalysisSpec
@@ -62,14 +60,6 @@ class Rows:
 
     scores: pd.DataFrame
     left_out: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Page:
-    """Tables as Markdown, with all remarks, and as LaTeX."""
-
-    markdown: str
-    latex: str
 
 
 def scores(study: Study, step_times: Mapping[str, float]) -> pd.DataFrame:
@@ -197,42 +187,13 @@ def _reason_to_leave_out(cases: pd.DataFrame, task: str, protocol: SuiteProtocol
     return "; ".join(differences)
 
 
-def page(
-    published: pd.DataFrame,
-    folders: Sequence[Path],
-    protocol: SuiteProtocol,
-    spec: AnalysisSpec,
-    remark: str,
-) -> Page:
-    """Return the tables of the published rows and the rows in folders, with a remark before them.
-
-    Raises:
-      UserError: a folder holds no study, or a record is damaged.
-    """
-    rows = united(published, folders, protocol)
-    parts = [remark, *rows.left_out]
-    if rows.scores.empty:
-        return Page("\n\n".join(parts), "")
-    tasks = tuple(protocol.configs)
-    of_rows = tables(rows.scores, spec, tasks)
-    parts += [*formats.sections(of_rows), formats.notes(of_rows)]
-    runs = rows.scores.assign(name=_names_with_signs(rows.scores))
-    is_new = ~rows.scores["name"].isin(published["name"])
-    for name in runs["name"][is_new].unique():
-        beside = comparison.table(runs, name, spec, tasks)
-        sentence = comparison.sentence(runs, name, spec, tasks)
-        parts += [*formats.sections([beside]), formats.notes([beside]), sentence]
-        of_rows.append(beside)
-    return Page("\n\n".join(parts), "\n".join(as_latex(table, "suite") for table in of_rows))
-
-
 def tables(runs: pd.DataFrame, spec: AnalysisSpec, tasks: Sequence[str]) -> list[Table]:
     """Return the table of a single task, or four tables with a column for each task.
 
     Args:
       runs: one row for each run, as `scores` returns them.
     """
-    runs = runs.assign(name=_names_with_signs(runs))
+    runs = runs.assign(name=names_with_signs(runs))
     if len(tasks) == 1:
         table = setting_tables.by_setting(spec, runs)
         return [notes.table(table.title, table.caption, table.header, table.rows, table.notes)]
@@ -259,7 +220,7 @@ def tables(runs: pd.DataFrame, spec: AnalysisSpec, tasks: Sequence[str]) -> list
     return of_columns
 
 
-def _names_with_signs(runs: pd.DataFrame) -> pd.Series:
+def names_with_signs(runs: pd.DataFrame) -> pd.Series:
     """Return the name of the row of each run, with the signs that it has on any task."""
     names = {}
     for name, of_name in runs.groupby("name"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import jax
 
 from pe_lab.cli import _training
-from pe_lab.contrib.grids import bundles, forms, step_time, suite_tables
+from pe_lab.contrib.grids import bundles, forms, step_time, suite_page, suite_tables
 from pe_lab.contrib.grids.forms import Form
 from pe_lab.contrib.grids.suite_tables import SuiteProtocol
 from pe_lab.results import read_analysis_spec
@@ -31,7 +31,7 @@ def run(
     mode: Mode,
     bundle: Path | None = None,
 ) -> int:
-    """Train the missing runs of rows, print the table of all rows and return the exit status.
+    """Train the missing runs of rows, print what they show and return the exit status.
 
     Args:
       rows: the encodings of each row that is to be trained, by its label.
@@ -144,7 +144,7 @@ def _measure_cost(label: str, encodings: Encodings, file: Path) -> None:
 
 
 def _show(form: Form, folder: Path) -> None:
-    """Print the tables of the published rows and of the rows in a folder, and write them there."""
+    """Print the rows of a folder beside published ones, and write the tables of all rows there."""
     rows = sorted(file.parent for file in folder.glob("[!.]*/study.json"))
     published = suite_tables.read_scores(forms.SCORES)
     if form.is_smoke:
@@ -152,12 +152,12 @@ def _show(form: Form, folder: Path) -> None:
             raise UserError("There is no row yet: name one, as in mine=my_package.mine:Mine.")
         published = published.iloc[:0]
     spec = read_analysis_spec.from_dict(forms.analysis())
-    page = suite_tables.page(published, rows, protocol(form), spec, form.remark)
+    page = suite_page.page(published, rows, protocol(form), spec, form.remark)
     folder.mkdir(parents=True, exist_ok=True)
     markdown, latex = folder / "all_rows.md", folder / "all_rows.tex"
     files.write_text(markdown, f"{page.markdown}\n")
     files.write_text(latex, page.latex)
-    terminal.show(f"\n{page.markdown}\n\ntables   {markdown}, {latex}")
+    terminal.show(f"\n{page.answer}\n\ntables of all rows   {markdown}, {latex}")
 
 
 def protocol(form: Form) -> SuiteProtocol:

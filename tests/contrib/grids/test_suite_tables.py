@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from pe_lab.contrib.grids import comparison, forms, suite_tables
+from pe_lab.contrib.grids import comparison, forms, suite_page, suite_tables
 from pe_lab.results import formats, frame, read_analysis_spec
 from pe_lab.runs.settings.declarations import older_values
 from pe_lab.runs.settings.evaluation_settings import Evaluate
@@ -81,7 +81,7 @@ def protocol(*tasks, name="suite"):
 
 
 def page(published, *folders, tasks=("copy", "sort"), name="suite"):
-    return suite_tables.page(published, folders, protocol(*tasks, name=name), SPEC, "A remark.")
+    return suite_page.page(published, folders, protocol(*tasks, name=name), SPEC, "A remark.")
 
 
 def tables(published, *folders, tasks=("copy", "sort")):
@@ -274,6 +274,8 @@ def test_the_table_has_four_columns_of_shipped_rows_and_fits_into_80(name, besid
 
 def test_without_a_solved_run_a_row_has_a_dash(tmp_path, published):
     mine = row(tmp_path / "mine", tasks=["copy"], threshold=1.5)
-    text = page(published, mine, tasks=["copy"]).markdown
+    new = page(published, mine, tasks=["copy"])
+    text = new.answer
+    assert "\n| mine" not in text  # no line of the table of all rows
     assert "| copy | –    | 0/9 [0.00, 0.42] |" in text
     assert "0.9 in none of 0 on copy (rope 0 of 9 runs)." in text
