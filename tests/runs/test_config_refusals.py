@@ -64,7 +64,7 @@ def refusal(**changes):
             "float16",
             "config.model.compute_dtype has no 'float16'. Did you mean 'bfloat16'?",
         ),
-        ("init_from", 3, "config.init_from must hold study, run_id, got 3"),
+        ("init_from", 3, "config.init_from must hold study, run_id, keep, got 3"),
         ("init_from", dict(study="a"), "config.init_from.run_id is missing"),
         (
             "init_from",

@@ -33,7 +33,7 @@ def settings(*encodings: str | dict[str, Any], **changes: Any) -> Model:
     return Model(**{**defaults, **sizes, "encodings": plugin_specs.encodings(specs), **changes})
 
 
-def params(model: Transformer) -> dict[str, Any]:
+def params(model: nnx.Module) -> dict[str, Any]:
     return nnx.to_pure_dict(nnx.state(model, nnx.Param))
 
 
