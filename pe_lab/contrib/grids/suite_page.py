@@ -43,18 +43,18 @@ def page(
     if rows.scores.empty:
         return Page("\n\n".join(parts), "", "\n\n".join(parts))
     tasks = tuple(protocol.configs)
-    of_rows = suite_tables.tables(rows.scores, spec, tasks)
-    of_all = [*formats.sections(of_rows), formats.notes(of_rows)]
+    row_tables = suite_tables.tables(rows.scores, spec, tasks)
+    all_parts = [*formats.sections(row_tables), formats.notes(row_tables)]
     runs = rows.scores.assign(name=suite_tables.names_with_signs(rows.scores))
     is_new = ~rows.scores["name"].isin(published["name"])
-    of_new: list[str] = []
+    new_parts: list[str] = []
     for name in runs["name"][is_new].unique():
         beside = comparison.table(runs, name, spec, tasks)
         sentence = comparison.sentence(runs, name, spec, tasks)
-        of_new += [*formats.sections([beside]), formats.notes([beside]), sentence]
-        of_rows.append(beside)
+        new_parts += [*formats.sections([beside]), formats.notes([beside]), sentence]
+        row_tables.append(beside)
     return Page(
-        "\n\n".join([*parts, *of_all, *of_new]),
-        "\n".join(as_latex(table, "suite") for table in of_rows),
-        "\n\n".join([*parts, *(of_new or of_all)]),
+        "\n\n".join([*parts, *all_parts, *new_parts]),
+        "\n".join(as_latex(table, "suite") for table in row_tables),
+        "\n\n".join([*parts, *(new_parts or all_parts)]),
     )
