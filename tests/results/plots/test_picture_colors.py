@@ -79,10 +79,10 @@ def test_no_panel_has_more_lines_than_a_reader_can_follow(drawn, tmp_path, count
     ],
 )  # fmt: skip
 def test_groups_have_common_labels_and_are_few(labels, most, expected):
-    found = plotted.groups(pd.DataFrame({axis: list(row) for axis, row in labels.items()}), most)
-    common = ["".join(of_group.values()) for of_group, _ in found]
+    groups = plotted.groups(pd.DataFrame({axis: list(row) for axis, row in labels.items()}), most)
+    common = ["".join(of_group.values()) for of_group, _ in groups]
     assert common == [words.strip() for words in expected]
-    assert [rows for _, rows in found] == list(expected.values())
+    assert [rows for _, rows in groups] == list(expected.values())
 
 
 @pytest.mark.slow
