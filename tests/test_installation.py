@@ -134,7 +134,8 @@ def test_the_published_rows_of_the_suite_come_with_the_installation(call, form):
 def test_a_new_member_in_an_empty_folder_obeys_its_laws_and_its_test(call, family, name, laws):
     printed, folder = call("pe-lab", "new", family, name)
     assert f"wrote {name}.py\nwrote test_{name}.py\n" in printed
-    (plugin,) = re.findall(rf"^run its laws: .*pe-lab laws {family} (\S+)$", printed, re.MULTILINE)
+    command = rf"^run its laws: .*pe[-_]lab laws {family} (\S+)$"
+    (plugin,) = re.findall(command, printed, re.MULTILINE)
     assert re.search(r"\d laws passed", call("pe-lab", "laws", family, plugin, *laws)[0])
     assert "passed" in call("python", "-m", "pytest", f"test_{name}.py")[0]
     assert not (folder / "pe_lab").exists()
