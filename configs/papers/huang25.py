@@ -39,8 +39,8 @@ Start: unique_copy with learned positions at the authors' size, to find out why 
 literature form solved it. A factorial of the start of tokens and positions (a standard deviation of
 0.02 as in the authors' GPT-2, 1/sqrt(width) as in the other forms, and tokens scaled to rms 1 with
 positions at 0.02, which are pe_lab's defaults), the output (tied to the embeddings or not) and the
-warm-up (none or 200 steps). Four seeds and at most 15,000 steps: 48 runs, which end when they solve
-the training lengths. At most 18 core-hours of a CPU, by the dry run, or minutes on an
+warm-up (none or 200 steps). Four seeds and at most 15,000 steps: 48 trainings, which end when they
+solve the training lengths. At most 18 core-hours of a CPU, by the dry run, or minutes on an
 accelerator.
 Declared before its first run: for each level of each factor, the share of its runs that are solved,
 with Wilson's interval. A factor decides if the intervals of two of its levels do not overlap. The
