@@ -10,6 +10,8 @@ from pe_lab.contrib.laws.scheme_laws import LAWS, build, keys, mask, wide
 from pe_lab.runs.plugins import plugins
 from tests import choices, members
 
+ROOT = Path(__file__).parents[2]
+
 
 def specs():
     """Case -> spec: every scheme with its ARGUMENTS, and its VARIANTS on top of them."""
@@ -52,7 +54,8 @@ def test_law_holds(name, law):
 
 @pytest.mark.parametrize("name", plugins.names("positions"))
 def test_it_has_a_test_file_of_its_own(name):
-    assert Path(__file__).with_name(f"test_{name}.py").exists(), (
+    file = f"{members.test_module('positions', name).replace('.', '/')}.py"
+    assert (ROOT / file).exists(), (
         f"pe_lab/positions/{name}.py needs tests/positions/test_{name}.py, with "
         "ARGUMENTS, a value for each argument that has no default"
     )
