@@ -3,6 +3,7 @@
 Three examples of 7, 4 and 1 tokens have the segments and structures that a scheme may follow.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -79,8 +80,8 @@ def compiled_and_side_by_side_equals_eager(scheme: PositionScheme) -> None:
     """jax.jit and jax.vmap give the positions of the plain call, with traced lengths."""
     two_keys = jnp.stack([keys(seed=0), keys(seed=1)])
     for train in (False, True):
-        call = jax.vmap(lambda k, m: positions(scheme, k, m, train), in_axes=(0, None))  # noqa: B023
-        compiled = jax.jit(call)(two_keys, mask())
+        call = functools.partial(positions, scheme, train=train)
+        compiled = jax.jit(jax.vmap(call, in_axes=(0, None)))(two_keys, mask())
         eager = np.stack([positions(scheme, key, mask(), train) for key in two_keys])
         np.testing.assert_allclose(compiled, eager, rtol=1e-6 if scheme.real else 0)
 

@@ -1,4 +1,4 @@
-"""Trains encodings on the standard suite and prints their rows, after the published ones.
+"""Trains encodings on the standard suite and prints them beside published rows.
 
     pe-lab suite my_package.mine:Mine --quick
     pe-lab suite 'rope(base=5e5) + alibi' 'mine=my_package.mine:Mine(size=4)'
@@ -6,7 +6,7 @@
     pe-lab suite mine=my_package.mine:Mine --bundle=mine.zip
 
 An encoding may have a label, LABEL=ENCODING. It trains on the six tasks of suite_grid with three
-seeds at each of three learning rates, and is printed among the published rows. This takes about 40
+seeds at each of three learning rates, and is printed beside two published rows. This takes about 40
 minutes on two cores for an encoding as fast as RoPE. With --quick it trains on copying alone, in 6
 minutes. The runs of an encoding are in results/suite/NAME, or in FOLDER/NAME with
 --results=FOLDER. Finished runs are not trained again. The tables are also written there, to
