@@ -17,7 +17,7 @@ from tests.experiments import entry_points
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCHEME = '''"""Positions at a fixed distance from each other."""
 
 from dataclasses import dataclass
