@@ -14,6 +14,7 @@ from docs.build.published import STUDIES
 from pe_lab.contrib.inspection.scorecard import PROPERTIES
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
+from tests.docs import llama
 from tests.marks import full_except
 
 ROOT = Path(__file__).parents[1]
@@ -35,6 +36,7 @@ def test_there_is_one_for_every_way_of_reuse():
     assert list(REUSE) == [
         "In a plain function",
         "In Flax's MultiHeadAttention",
+        "In a pretrained NNX model",
         "In a Linen module",
         "In Equinox",
         "Decoding with a cache",
@@ -50,7 +52,8 @@ def test_there_is_one_for_every_way_of_reuse():
 @pytest.mark.parametrize("title", REUSE)
 def test_a_program_of_reuse_runs_and_its_assertions_hold(title):
     assert "assert " in REUSE[title]
-    exec(compile(REUSE[title], f"docs/reuse.md, {title}", "exec"), {"__name__": "a_user"})
+    given = llama.names() if title == "In a pretrained NNX model" else {}
+    exec(compile(REUSE[title], f"docs/reuse.md, {title}", "exec"), {"__name__": "a_user", **given})
 
 
 NOT_OF_THE_LIBRARY = (
