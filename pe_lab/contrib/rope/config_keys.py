@@ -33,9 +33,10 @@ _WHOLE = (
     *("head_dim", "rotary_dim", "qk_rope_head_dim", "qk_nope_head_dim"),
     *("no_rope_layer_interval", "full_attention_interval", "floor_scale"),
     *("max_position_embeddings", "original_max_position_embeddings", "n_positions"),
+    *("d_rel", "rel_extent", "sliding_window_size", "log_scaling_n_floor"),
 )
 _NUMBERS = (
-    *(*BASES, *FRACTIONS, "rope_local_base_freq", "attn_scale"),
+    *(*BASES, *FRACTIONS, "rope_local_base_freq", "attn_scale", "log_scaling_alpha"),
     *("factor", "attention_factor", "mscale", "mscale_all_dim", "beta_fast", "beta_slow"),
     *("low_freq_factor", "high_freq_factor"),
 )
@@ -48,6 +49,7 @@ _TYPES: JsonObject = {
     **dict.fromkeys(("rope_type", "type"), str),
     "mrope_section": tuple[int, ...],
     "no_rope_layers": tuple[int, ...],
+    "local_layer_ids": tuple[int, ...],
     "layer_types": tuple[str, ...],
     "sliding_window_pattern": int | str,
 }
@@ -56,6 +58,8 @@ _READ = (*_KNOWN, *_TYPES, "sliding_window", "text_config", "model_type")
 
 def text_part(config: JsonObject) -> JsonObject:
     """Return the typed keys of the text model, without null values except for `sliding_window`.
+
+    A text_config without `model_type` has that of the whole config.
 
     Raises:
       UserError: a key about positions is not known, or a value has another type.
@@ -67,6 +71,8 @@ def text_part(config: JsonObject) -> JsonObject:
             if _is_about_positions(key) and text.get(key) != value:
                 raise UserError(f"{key} differs from that of text_config, or is missing there.")
     given = {k: v for k, v in text.items() if v is not None or k == "sliding_window"}
+    if config.get("model_type") is not None:
+        given.setdefault("model_type", config["model_type"])
     for key in given:
         if key not in _KNOWN and (_is_about_positions(key) or _is_misspelt(key)):
             raise unknown("The list of keys that are known", key, (*_KNOWN, *_TYPES))

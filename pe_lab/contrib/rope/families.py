@@ -1,11 +1,14 @@
 """Conventions of families of published models, by the `model_type` of their configs; their layers.
 
-They are read from the files of the families in transformers 5.24.0.
+They are read from the files of the families in transformers 5.24.0, and those of Bailing (Ling,
+Ring) from inclusionAI/Ling at 69823a6 and Ling-V2 at efee9bb, with the defaults of inclusionAI/Ming
+at 621db5f. Bailing 2.5 is not in the list: its layers of linear attention rotate too.
 """
 
 import dataclasses
 from typing import Any, Literal
 
+from pe_lab.contrib.rope.config_keys import PARAMETERS
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records.record_schema import JsonObject
 
@@ -22,25 +25,31 @@ class Family:
       base: rope_theta.
       fraction: partial_rotary_factor.
       nope: layers without a rotary embedding: one of four ("interval"); those with full attention,
-        unless the windows of all layers are off ("full"); those without a window ("windowless").
+        unless the windows of all layers are off ("full"); those without a window ("windowless");
+        all, unless the config has a rope_theta ("no base").
       pattern: each layer whose number, from 1, is a multiple has full attention, the others have
         a window.
+      interval: each layer whose number, from 1, is a multiple has attention, the others have a
+        mixer without positions; full_attention_interval.
       local_base: rope_theta of layers with a window, which then have no scaling; None: all layers
         have the same rotary embedding.
       scaled: without parameters the code scales, so that a config must have them.
       scales_softmax: mscale_all_dim is a factor of the softmax too.
       sections: order of the pairs of time, height and width, of a model of text and images.
+      relative_logits: the model has Inkling's relative logits and no rotary embedding.
     """
 
     layout: Literal["half", "interleaved"] = "half"
     base: float = 10_000.0
     fraction: float = 1.0
-    nope: Literal["none", "interval", "full", "windowless"] = "none"
+    nope: Literal["none", "interval", "full", "windowless", "no base"] = "none"
     pattern: int | None = None
+    interval: int = 1
     local_base: float | None = None
     scaled: bool = False
     scales_softmax: bool = False
     sections: Literal["chunked", "interleaved"] | None = None
+    relative_logits: bool = False
 
 
 def _families(names: str, *values: Any, **fields: Any) -> dict[str, Family]:
@@ -67,8 +76,13 @@ FAMILIES: dict[str, Family] = {
     **_families("gemma3_text", base=1e6, pattern=6, local_base=10_000.0),
     **_families("qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text", base=1e6, sections="chunked"),
     **_families("qwen3_vl_text", base=500_000.0, sections="interleaved"),
-    **_families("qwen3_5_text", fraction=0.25, sections="interleaved"),
+    **_families("qwen3_5_text", fraction=0.25, interval=4, sections="interleaved"),
     **_families("olmo3", base=500_000.0, pattern=4, local_base=500_000.0),
+    # transformers at 009e78d: the released models have no rope_theta, or null.
+    **_families("olmo_hybrid", nope="no base", interval=4),
+    **_families("bailing_moe"),
+    **_families("bailing_moe_v2", fraction=0.5),
+    **_families("inkling_mm_model inkling_text", relative_logits=True),
 }
 
 
@@ -86,7 +100,7 @@ def layer_labels(model: JsonObject, family: Family) -> list[str | None]:
         pattern = model.get("sliding_window_pattern", family.pattern)
         if isinstance(pattern, str):
             raise UserError(f"sliding_window_pattern {pattern!r} needs layer_types, a list.")
-        interval = model.get("full_attention_interval", 1)
+        interval = model.get("full_attention_interval", family.interval)
         types = []
         for n in range(1, num_layers + 1):
             other = SLIDING if pattern and n % pattern else FULL
@@ -97,6 +111,8 @@ def layer_labels(model: JsonObject, family: Family) -> list[str | None]:
         labels = [None if label == FULL else label for label in labels]
     if family.nope == "windowless":
         labels = [label if has_windows and label == SLIDING else None for label in labels]
+    if family.nope == "no base" and not _has_base(model):
+        labels = [None] * len(labels)
     rotates = model.get("no_rope_layers") or None  # 1: a layer rotates
     if rotates is None and family.nope == "interval":
         interval = model.get("no_rope_layer_interval", 4)
@@ -106,3 +122,9 @@ def layer_labels(model: JsonObject, family: Family) -> list[str | None]:
     if len(rotates) != len(labels):
         raise UserError(f"no_rope_layers has {len(rotates)} values for {len(labels)} layers.")
     return [label if on else None for label, on in zip(labels, rotates, strict=True)]
+
+
+def _has_base(model: JsonObject) -> bool:
+    """Whether a config has a rope_theta, outside of its parameters or in them."""
+    places = [model, *(model.get(key, {}) for key in PARAMETERS)]
+    return any(place.get("rope_theta") is not None for place in places)

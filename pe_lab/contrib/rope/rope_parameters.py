@@ -19,7 +19,7 @@ softmax, which its attention computes from `mscale_all_dim`, is not in the encod
 from collections.abc import Sequence
 from typing import Any
 
-from pe_lab.contrib.rope import config_keys, rope_types
+from pe_lab.contrib.rope import config_keys, inkling, rope_types
 from pe_lab.contrib.rope.config_keys import BASES, FRACTIONS, PARAMETERS, TEMPERATURE
 from pe_lab.contrib.rope.families import FAMILIES, FULL, SLIDING, Family, layer_labels
 from pe_lab.runs.errors import UserError, unknown
@@ -44,6 +44,8 @@ def read(config: JsonObject) -> tuple[Spec, ...]:
       UserError: a family or a key is not known, or a value has no meaning.
     """
     model, name, family = _model(config)
+    if family.relative_logits:
+        return inkling.read(model)
     labels = layer_labels(model, family)
     by_label = _parameters(model, family, labels)
     layout = family.layout
@@ -187,8 +189,8 @@ def masks(config: JsonObject) -> dict[str, int]:
     model, _, _ = _model(config)
     if model.get("use_sliding_window") is False:
         model = {**model, "sliding_window": None}
-    found = {key: model.get(key) for key in ("sliding_window", "attention_chunk_size")}
-    return {key: size for key, size in found.items() if size}
+    keys = ("sliding_window", "sliding_window_size", "attention_chunk_size")
+    return {key: model[key] for key in keys if model.get(key)}
 
 
 def _on_layers(by_layer: Sequence[Spec | None]) -> tuple[Spec, ...]:

@@ -223,6 +223,24 @@ CONFIGS = {
             },
         },
     },
+    # allenai/Olmo-Hybrid-7B has no base; transformers reads one where it is given.
+    "OLMo Hybrid, with a base": {
+        "model_type": "olmo_hybrid",
+        **sizes(3840, 30, 32, max_position_embeddings=65536),
+        "rope_parameters": {"rope_theta": 500000.0, "rope_type": "default"},
+    },
+    "Ling lite 1.5": {
+        "model_type": "bailing_moe",
+        **sizes(2048, 16, 28, max_position_embeddings=32768, rope_theta=600000),
+        "rope_scaling": None,
+    },
+    "Ling mini 2.0": {
+        "architectures": ["BailingMoeV2ForCausalLM"],
+        "model_type": "bailing_moe",
+        **sizes(2048, 16, 20, head_dim=128, max_position_embeddings=32768, rope_theta=600000),
+        "partial_rotary_factor": 0.5,
+        "use_qk_norm": True,
+    },
     # Not published with a scaling; the two types that no other config here has.
     "Llama 2, dynamic": {
         "model_type": "llama",
@@ -238,6 +256,8 @@ CONFIGS = {
         },
     },
 }
+
+NOT_IN_TRANSFORMERS = ("Ling lite 1.5", "Ling mini 2.0")
 
 
 def text(config):

@@ -12,7 +12,14 @@ from pe_lab.contrib.rope import rope_parameters
 from pe_lab.contrib.rope.families import FAMILIES
 from pe_lab.encodings.base import Tokens
 from pe_lab.encodings.rope import RoPE
-from tests.contrib.rope.configs import CONFIGS, arguments_at, head_dim, rope_at, text
+from tests.contrib.rope.configs import (
+    CONFIGS,
+    NOT_IN_TRANSFORMERS,
+    arguments_at,
+    head_dim,
+    rope_at,
+    text,
+)
 
 pytestmark = pytest.mark.peers
 LENGTH = 9
@@ -59,7 +66,7 @@ def rotary(module):
     return getattr(module, names[0])
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", [name for name in CONFIGS if name not in NOT_IN_TRANSFORMERS])
 def test_frequencies_and_factors_of_all_layers_are_those_of_transformers(name):
     """Angles per position, with float32 of transformers on one side."""
     config = text(CONFIGS[name])
@@ -92,9 +99,10 @@ def test_beyond_the_trained_length_frequencies_are_those_of_transformers(name, k
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-# GPT-J has no rope_parameters, and some families need them.
+# GPT-J and Inkling have no rope_parameters, and some families need them.
 _NEED = (name for name, family in FAMILIES.items() if family.sections or family.scaled)
-_WITHOUT = ("gptj", *_NEED)
+_NO_ROPE = (name for name, family in FAMILIES.items() if family.relative_logits)
+_WITHOUT = ("gptj", "bailing_moe", "bailing_moe_v2", *_NO_ROPE, *_NEED)
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in _WITHOUT])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pe_lab.cli._arguments import argument, file_path
-from pe_lab.contrib.rope import rope_parameters
+from pe_lab.contrib.rope import inkling, rope_parameters
 from pe_lab.runs.errors import UserError, one_line
 
 
@@ -42,6 +42,8 @@ def run(options: Options) -> int:
         print(f"# Left out: this model also multiplies q·k by {factor:.6g} (mscale_all_dim).")
     for key, size in rope_parameters.masks(config).items():
         print(f"# Left out: {key}={size} of this model is a mask of its attention.")
+    for sentence in inkling.left_out(encodings):
+        print(f"# Left out: {sentence}")
     print("config.model.encodings = (")
     for spec in encodings:
         arguments = ", ".join(f"{key}={value!r}" for key, value in spec.items())

@@ -1,0 +1,157 @@
+"""Families whose configs say little about positions: OLMo Hybrid, Bailing, Inkling."""
+
+import json
+
+import pytest
+
+from pe_lab.contrib.rope.cli import rope as command
+from pe_lab.contrib.rope.rope_parameters import masks, read, write
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.specs import plugin_specs
+
+SIZES = dict(hidden_size=64, num_attention_heads=4)
+LOCAL = tuple(layer for layer in range(66) if (layer + 1) % 6)
+# The keys about positions of thinkingmachines/Inkling.
+INKLING = {
+    "model_type": "inkling_mm_model",
+    "text_config": {
+        "model_max_length": 1048576,
+        "hidden_size": 6144,
+        "num_hidden_layers": 66,
+        "num_attention_heads": 64,
+        "head_dim": 128,
+        "d_rel": 16,
+        "rel_extent": 1024,
+        "log_scaling_n_floor": 128000,
+        "log_scaling_alpha": 0.1,
+        "local_layer_ids": list(LOCAL),
+        "sliding_window_size": 512,
+        "use_sconv": True,
+    },
+}
+
+
+def text(**changes):
+    keys = {**INKLING["text_config"], **changes}
+    return {
+        "text_config": {k: v for k, v in keys.items() if v != "-"},
+        "model_type": "inkling_text",
+    }
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"rope_parameters": None},  # allenai/Olmo-Hybrid-7B
+        {"rope_parameters": {"rope_type": "default", "rope_theta": None}},  # its Instruct-DPO
+        {"rope_theta": None},
+        {},
+    ],
+    ids=str,
+)
+def test_an_olmo_hybrid_without_a_base_rotates_in_no_layer(keys):
+    assert read({"model_type": "olmo_hybrid", "num_hidden_layers": 32, **keys}) == ()
+
+
+@pytest.mark.parametrize(
+    ("keys", "layers"),
+    [
+        ({"num_hidden_layers": 8, "rope_theta": 5e5}, (3, 7)),
+        (
+            {
+                "layer_types": ["linear_attention", "full_attention"],
+                "rope_parameters": {"rope_theta": 5e5},
+            },
+            (1,),
+        ),
+    ],
+)
+def test_an_olmo_hybrid_with_a_base_rotates_in_its_layers_of_attention(keys, layers):
+    rope = dict(name="rope", base=5e5, layout="half", layers=layers)
+    assert read({"model_type": "olmo_hybrid", **keys}) == (rope,)
+
+
+def test_a_hybrid_of_qwen_has_attention_on_every_fourth_layer_unless_it_says_otherwise():
+    keys = {"model_type": "qwen3_5_text", "num_hidden_layers": 8, "head_dim": 64}
+    keys["rope_parameters"] = {"rope_theta": 1e7, "mrope_section": [3, 3, 2]}
+    assert read(keys)[0]["layers"] == (3, 7)
+    assert read({**keys, "full_attention_interval": 2})[0]["layers"] == (1, 3, 5, 7)
+
+
+def test_bailing_rotates_whole_heads_and_its_second_version_half_of_them():
+    for family, fraction in (("bailing_moe", {}), ("bailing_moe_v2", dict(fraction=0.5))):
+        (rope,) = read({"model_type": family, "num_hidden_layers": 2, **SIZES})
+        assert rope == dict(name="rope", base=1e4, layout="half", **fraction)
+
+
+def test_inkling_has_relative_logits_and_a_temperature_on_layers_without_a_window():
+    full = tuple(range(5, 66, 6))
+    logits = dict(name="relative_logits", num_profiles=16)
+    encodings = read(INKLING)
+    assert encodings == (
+        dict(logits, extent=512, layers=LOCAL),
+        dict(logits, extent=1024, layers=full),
+        dict(name="position_temperature", rate=0.1, start=128000, steps=False, layers=full),
+    )
+    plugin_specs.encodings(encodings)
+    assert masks(INKLING) == {"sliding_window_size": 512}
+
+
+@pytest.mark.parametrize(
+    ("changes", "layers"),
+    [
+        (dict(local_layer_ids="-"), LOCAL),  # the default is the published list
+        (dict(local_layer_ids="-", layer_types=["hybrid_sliding", "hybrid"]), (0,)),
+        (dict(local_layer_ids=[1], num_hidden_layers=2), (1,)),
+    ],
+)
+def test_layers_of_inkling_with_a_window_are_named_in_three_ways(changes, layers):
+    assert read(text(**changes))[0]["layers"] == layers
+
+
+def test_inkling_without_keys_has_the_defaults_of_its_code():
+    (windowed, full) = read({"model_type": "inkling_text", "num_hidden_layers": 6})
+    assert (windowed["extent"], full["extent"], full["num_profiles"]) == (512, 1024, 16)
+    assert read(text(local_layer_ids=[], log_scaling_n_floor=None))[0]["extent"] == 1024
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"model_type": "inkling_text"}, "needs num_hidden_layers or layer_types"),
+        (text(d_rel=0), "d_rel must be at least 1, got 0"),
+        (text(rel_extend=8), "has no 'rel_extend'. Did you mean 'rel_extent'?"),
+        (text(d_rel="16"), "d_rel must be a whole number, got '16'"),
+        (text(rope_theta=1e4), "The family Inkling does not read rope_theta"),
+    ],
+)
+def test_a_wrong_config_of_inkling_is_refused(config, message):
+    with pytest.raises(UserError, match=message):
+        read(config)
+
+
+def test_relative_logits_have_no_keys():
+    with pytest.raises(UserError, match="none for relative_logits"):
+        write(read(INKLING), 66)
+
+
+def test_the_command_names_what_inkling_computes_in_another_way(tmp_path, capsys):
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(INKLING))
+    command.run(command.Options(file))
+    lines = capsys.readouterr().out.splitlines()
+    comments = [line for line in lines if line.startswith("# Left out: ")]
+    assert [comment.split()[3] for comment in comments] == ["sliding_window_size=512", "this"] + [
+        "its"
+    ] * 2
+
+
+@pytest.mark.parametrize("family", ["inkling_mm_model", "gemma3", "llava"])
+def test_a_text_config_without_a_family_has_that_of_the_whole_config(family):
+    """It was read as Llama: a rotary embedding on all layers, and no error."""
+    config = {"model_type": family, "text_config": {"num_hidden_layers": 6, **SIZES}}
+    if family == "inkling_mm_model":
+        assert read(config)[0]["name"] == "relative_logits"
+        return
+    with pytest.raises(UserError, match=f"families of models has no '{family}'"):
+        read(config)
