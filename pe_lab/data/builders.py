@@ -8,18 +8,17 @@ import contextlib
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import tensorflow_datasets as tfds
 from absl import logging
 from tensorflow_datasets.core import writer
 from tensorflow_datasets.proto import tf_example_pb2
 
+from pe_lab.data.sources import Row, Rows
+
 VERSION = "1.0.0"
-Row = Mapping[str, Any]
-Rows = Mapping[str, Sequence[Row]]  # split -> its rows
 
 
 class Info(tfds.core.DatasetInfo):

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from pe_lab.data import files
-from pe_lab.data.builders import Row, Rows
 from pe_lab.runs.errors import UserError
 
+Row = Mapping[str, Any]
+Rows = Mapping[str, Sequence[Row]]  # split -> its rows
 Splits = tuple[int, int, int] | str | None
 
 _NAMES = {  # split -> the words of its files

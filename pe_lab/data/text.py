@@ -11,12 +11,15 @@ import importlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import tensorflow_datasets as tfds
+from pe_lab.runs.errors import UserError, one_line, unknown
+
+try:
+    import tensorflow_datasets as tfds
+except ModuleNotFoundError as e:
+    raise UserError("Text needs tensorflow-datasets: pip install 'pe_lab[text]'.") from e
 
 from pe_lab.data import builders, made
-from pe_lab.data.builders import Row, Rows
-from pe_lab.data.sources import by_hash
-from pe_lab.runs.errors import UserError, one_line, unknown
+from pe_lab.data.sources import Row, Rows, by_hash
 
 _AT_ONCE = 10_000  # examples per read
 _CUT = 5  # percent of a set's training examples that replace a missing validation or test split

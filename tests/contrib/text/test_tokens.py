@@ -2,7 +2,10 @@
 
 import itertools
 import math
+import subprocess
+import sys
 import typing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from pe_lab.tasks.language_model import LanguageModel
 from pe_lab.training.build import build_setup
 from tests import tiny
 
+ROOT = Path(__file__).parents[3]
 SPLITS = ("train", "validation", "test")
 IDS = np.arange(1000) * 7 % 613
 
@@ -237,3 +241,44 @@ def test_a_run_of_tokens_has_their_vocabulary(tmp_path):
 def test_types_of_tokens_are_those_of_the_task():
     token_type = typing.get_type_hints(LanguageModel)["token_type"]
     assert tuple(_tokens.TYPES) == typing.get_args(token_type)
+
+
+WITHOUT_TFDS = """
+import sys
+sys.modules["tensorflow_datasets"] = None
+from pe_lab.runs.errors import UserError
+from pe_lab.tasks.language_model import LanguageModel
+ids, text, data_dir = sys.argv[1:]
+for task in (
+    LanguageModel(tokens=ids),
+    LanguageModel(tokens=ids, on_demand=True),
+    LanguageModel(path=text, on_demand=True),
+):
+    print(task.corpus.partition("/")[0], task.max_length, int(task.data("train")["size"]))
+for arguments in ({"path": text}, {"dataset": "stories"}):
+    try:
+        LanguageModel(**arguments, data_dir=data_dir).data("train")
+    except UserError as error:
+        print(error)
+"""
+
+
+@pytest.mark.slow
+def test_tokens_and_texts_on_demand_need_no_tfds_and_prepared_ones_say_that_they_do(tmp_path):
+    (tmp_path / "text").write_bytes(b"x" * 100)
+    arguments = [shard(tmp_path / "ids", IDS), str(tmp_path / "text"), str(tmp_path)]
+    process = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TFDS, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    needs = "Text needs tensorflow-datasets: pip install 'pe_lab[text]'."
+    assert process.stdout.splitlines() == [
+        "tokens 100 800",
+        "tokens 100 800",
+        "corpus 11 81",
+        needs,
+        needs,
+    ]
