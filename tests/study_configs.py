@@ -38,6 +38,7 @@ WITH_SMOKE = (
 PRESETS = (
     "abacus4",
     "coupling7",
+    "enwik8",
     "jelassi3",
     "kazemnejad10",
     "huang8",

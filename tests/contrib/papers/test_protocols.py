@@ -18,6 +18,7 @@ COUNT = 1200
 WITH_SCALED_FORM = (
     "abacus4",
     "coupling7",
+    "enwik8",
     "huang25",
     "huang8",
     "jelassi3",

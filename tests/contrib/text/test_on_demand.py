@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from configs.papers import enwik8
 from pe_lab.contrib.text.data import _parts as parts
 from pe_lab.runs.errors import UserError, user_error
 from pe_lab.tasks.language_model import LanguageModel
@@ -40,6 +41,28 @@ def test_windows_of_shards_on_demand_are_those_in_memory(tmp_path):
     on_demand = LanguageModel(tokens=str(tmp_path), on_demand=True)
     assert set(on_demand.data("train")) == {"size", "split", "hash"}
     np.testing.assert_array_equal(windows(on_demand, 90, 99), windows(task, 90, 99))
+
+
+@pytest.mark.slow
+def test_a_file_of_the_size_of_enwik8_is_cut_at_the_official_bytes(tmp_path):
+    """Twelve bytes around each cut state the place of the cut; the last byte ends the test."""
+    file = tmp_path / "enwik8"
+    ends = (90_000_000, 95_000_000, 100_000_000)
+    with file.open("wb") as opened:
+        opened.truncate(ends[-1])  # zeros, which need no disk
+        for end in ends[:-1]:
+            opened.seek(end - 6)
+            opened.write(b"before" + b"behind")
+        opened.seek(ends[-1] - 3)
+        opened.write(b"end")
+    task = LanguageModel(path=str(file), splits=enwik8.SPLITS, on_demand=True)
+    sizes = {"train": 90_000_000, "validation": 5_000_000, "test": 5_000_000}
+    assert task.corpus_sizes == {"corpus_bytes": sizes}
+    texts = {split: text.content for split, text in task._split_texts.items()}
+    first = {split: bytes(np.asarray(text[:6])) for split, text in texts.items()}
+    last = {split: bytes(np.asarray(text[-6:])) for split, text in texts.items()}
+    assert first == {"train": bytes(6), "validation": b"behind", "test": b"behind"}
+    assert last == {"train": b"before", "validation": b"before", "test": b"\0\0\0end"}
 
 
 def test_a_window_behind_the_end_of_a_text_is_padded(tmp_path):
