@@ -1,9 +1,11 @@
 """`pe-lab`: commands by file name, help and mistakes without JAX, one sentence for a mistake."""
 
 import dataclasses
+import importlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import pe_lab
-from pe_lab import cli
+from pe_lab import cli, parts
 from pe_lab.cli import _arguments
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import allowed_plugins
@@ -123,6 +125,31 @@ def test_the_commands_that_pages_show_exist():
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("results/published/*/*.md")]
     shown = [re.findall(r"\bpe-lab (\w+)", page.read_text(encoding="utf-8")) for page in pages]
     assert {"doctor", "list", "reference", "show"} <= set().union(*shown) <= set(cli.names())
+
+
+WITH_COMMANDS = ("*.md", "docs/*.md", "pe_lab/contrib/*/*.md", "configs/**/*.py")
+
+
+def shown_commands(file):
+    """The lines of a page or a docstring that are commands, with the lines that continue them."""
+    joined = re.sub(r"\\+\n *", " ", file.read_text(encoding="utf-8"))
+    return re.findall(r"^ {4}((?:\.venv/bin/)?pe-lab [a-z].*)$", joined, re.MULTILINE)
+
+
+def test_the_parsers_accept_the_commands_of_pages_and_configs():
+    files = [file for pattern in WITH_COMMANDS for file in sorted(ROOT.glob(pattern))]
+    commands = [(file, command) for file in files for command in shown_commands(file)]
+    assert len(commands) > 150
+    mistakes = []
+    for file, command in commands:
+        _, name, *arguments = shlex.split(command, comments=True)
+        module = importlib.import_module(parts.module("cli", name))
+        try:
+            _arguments.Parser(f"pe-lab {name}", module.Options).parse(arguments)
+        except UserError as error:
+            if not str(error).startswith("The list of studies"):  # `mine` is a study of the reader
+                mistakes.append(f"{file.relative_to(ROOT)}: {command}: {error}")
+    assert mistakes == []
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """The page of tasks by hand, and the tasks that have chance levels."""
 
+import ast
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +13,7 @@ from docs.build import pages, tasks
 from pe_lab.runs.records import records
 from pe_lab.tasks.chance_levels import chance_levels
 from pe_lab.tasks.copy import Copy
+from pe_lab.tasks.language_model import LanguageModel
 from pe_lab.tasks.parity import Parity
 from tests.training.varied import Varied
 
@@ -140,3 +143,16 @@ class Grid(Varied):
 )
 def test_lengths_are_those_that_a_task_has_and_not_too_much_for_a_machine(task, expected):
     assert tasks.lengths_of(task) == expected
+
+
+def test_language_model_takes_the_arguments_of_known_corpora():
+    """Nothing is read: the sources are those that a user downloads."""
+    page = (ROOT / "docs" / "tasks.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .* \| `((?:path|dataset|tokens)=.*)` \|$", page, re.MULTILINE)
+    sources = []
+    for row in rows:
+        call = ast.parse(f"task({row})", mode="eval").body
+        arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+        task = LanguageModel(**arguments)
+        sources.append(task.path or task.dataset or task.tokens)
+    assert sources == ["enwik8", "wikitext-103-raw", "pg19", "sample.parquet", "fineweb10B"]
