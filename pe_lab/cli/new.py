@@ -5,7 +5,7 @@
     pe-lab new positions my_scheme
     pe-lab new tasks my_task
     pe-lab new metrics my_metric
-    pe-lab new study my_text --text=notes/        # a config for a folder or a file of text
+    pe-lab new study my_text --text=notes/        # for a folder or a file of text
 
 In the top folder of a checkout of pe_lab, the files go where its members and tests are. Elsewhere
 they go into the current folder, and a config names the class: dict(name="my_bias:MyBias"). Both
@@ -39,10 +39,10 @@ class Options:
 
     family: str = argument(f"what to write: {', '.join(FAMILIES)}", choices=FAMILIES)
     name: str = argument("the name of its file, such as my_rope")
-    kind: str = flag(
-        "of an encoding: a bias of the distance, a bias that reads data (tokens), an embedding at "
-        "the input, or a rotation of queries and keys",
-        default="bias",
+    kind: str | None = flag(
+        "of an encoding: a bias of the distance (the default), a bias that reads data (tokens), "
+        "an embedding at the input, or a rotation of queries and keys",
+        default=None,
         choices=KINDS,
     )
     text: str | None = flag("of a study: a folder or a file of text", str, default=None)
@@ -50,8 +50,12 @@ class Options:
 
 def run(options: Options) -> int:
     family, name = options.family, options.name
-    if (family == "study") != (options.text is not None):
-        raise UserError("A study needs --text=FOLDER, which nothing else has.")
+    if family == "study" and options.text is None:
+        raise UserError("A study needs --text=FOLDER, the text that it trains on.")
+    if family != "study" and options.text is not None:
+        raise UserError("--text is for a study only.")
+    if family != "encodings" and options.kind is not None:
+        raise UserError("--kind is for encodings only.")
     if options.text is not None:
         check_name(name, "text")
         module = importlib.import_module(parts.module("cli", "_new_study") or "")
@@ -60,7 +64,7 @@ def run(options: Options) -> int:
         print(f"print its runs and their time: {commands.pe_lab('sweep', str(file), '--dry-run')}")
         print(f"train them: {commands.pe_lab('sweep', str(file))}")
         return 0
-    member, test = write(Path(), family, name, options.kind)
+    member, test = write(Path(), family, name, options.kind or KINDS[0])
     print(f"wrote {member}\nwrote {test}")
     if is_checkout(Path(), family):
         laws = commands.python("-m", "pytest", f"tests/{family}", "-k", name, "-m", "not full")

@@ -79,8 +79,10 @@ def test_a_written_study_trains_and_its_tables_have_bits(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["study", "mine"], r"A study needs --text=FOLDER, which nothing else has\."),
-        (["tasks", "mine", "--text=notes"], "A study needs --text=FOLDER"),
+        (["study", "mine"], r"^A study needs --text=FOLDER, the text that it trains on\.$"),
+        (["tasks", "mine", "--text=notes"], r"^--text is for a study only\.$"),
+        (["tasks", "mine", "--kind=input"], r"^--kind is for encodings only\.$"),
+        (["study", "mine", "--text=notes", "--kind=bias"], r"^--kind is for encodings only\.$"),
         (["study", "1x", "--text=notes"], "'1x' cannot name a Python module"),
         (["study", "mine", "--text=none"], "There is no file or folder of text at none"),
         (["study", "mine", "--text=empty"], "The folder empty holds no text"),
