@@ -22,7 +22,7 @@ from pe_lab import import_path, parts
 from pe_lab.cli import _docstrings, _exit
 from pe_lab.cli._arguments import Parser
 from pe_lab.runs.errors import described, unknown
-from pe_lab.runs.system import jax_settings
+from pe_lab.runs.system import jax_settings, terminal
 
 _HELP = ("-h", "--help", "help")
 
@@ -51,7 +51,7 @@ def run(arguments: list[str]) -> int:
       UserError: there is no such command, or its arguments are wrong.
     """
     if not arguments or arguments[0] in _HELP:
-        print(_overview())
+        terminal.show(_overview())
         return 0
     name, *rest = arguments
     if name == "--version":

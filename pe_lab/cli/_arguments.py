@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.paths import user_path
 from pe_lab.runs.plugins import allowed_plugins
+from pe_lab.runs.system import terminal
 
 _FLAG = re.compile(r"--[^=.]+(?=$|=)")  # without its value; not --config.train.max_length
 _OVERRIDE = re.compile(r"--?(config\.[^=]*)(=?)(.*)", re.DOTALL)
@@ -241,7 +242,10 @@ class Parser:
 
 
 class _ArgumentParser(argparse.ArgumentParser):
-    """An argparse parser that raises UserError."""
+    """An argparse parser that raises UserError, and whose help has the width of the terminal."""
+
+    def print_help(self, file: object = None) -> None:
+        terminal.show(self.format_help().rstrip(), is_docstring=True)
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{self.prog}: {message}. See {self.prog} --help.")

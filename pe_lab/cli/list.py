@@ -1,7 +1,7 @@
 """Lists encodings, positions, tasks, metrics, configs or studies, one a line.
 
     pe-lab list encodings
-    pe-lab list studies      # of the results folder here; in a checkout, also the published ones
+    pe-lab list studies      # of the folder results here, with published ones
 
 `pe-lab show NAME` describes one of them.
 """

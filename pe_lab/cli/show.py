@@ -2,7 +2,7 @@
 
     pe-lab show rope                 # its docstrings, arguments and defaults
     pe-lab show my_package.mine:Mine --kind=encodings
-    pe-lab show quickstart           # a study, its folder or its config: question, runs and axes
+    pe-lab show quickstart           # a study: its question, runs and axes
 
 A config whose study has no runs here is shown by its docstring.
 
@@ -11,7 +11,6 @@ A config whose study has no runs here is shown by its docstring.
 
 import inspect
 import re
-import textwrap
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +38,8 @@ def run(options: Options) -> int:
         raise unknown(f"The list of {kind}", options.name, _catalog.summaries(kind))
     if kind == "configs":
         file = _studies.config_file(_studies.split(options.name)[0])
-        terminal.show(_docstrings.docstring(file) or f"{file} has no docstring.")
+        text = _docstrings.docstring(file)
+        terminal.show(text or f"{file} has no docstring.", is_docstring=True)
     elif kind == "studies":
         _show_study(options.name)
     elif kind == "metrics":
@@ -90,10 +90,10 @@ def _show_plugin(family: str, name: str) -> None:
     cls: Any = plugins.find(family, name)
     module = inspect.getmodule(cls)
     if module is not None and module.__doc__:
-        terminal.show(f"{inspect.cleandoc(module.__doc__)}\n")
+        terminal.show(f"{inspect.cleandoc(module.__doc__)}\n", is_docstring=True)
     text, described = _docstrings.without_arguments(cls.__doc__ or "")
     if text:
-        terminal.show(f"{text}\n")
+        terminal.show(f"{text}\n", is_docstring=True)
     package = cls.__module__.rpartition(".")[0]  # its classes are names of a package of pe_lab
     package = package if package in parts.packages(family) else cls.__module__
     terminal.show(f"    from {package} import {cls.__name__}\n")
@@ -103,8 +103,7 @@ def _show_plugin(family: str, name: str) -> None:
     for name, parameter in arguments.items():
         terminal.show(f"  {parameter}")
         if name in described:
-            lines = textwrap.wrap(described[name], 90)
-            terminal.show(textwrap.indent("\n".join(lines), " " * 6))
+            terminal.show(f"      {described[name]}")
     if context:
         terminal.show(f"The model also gives the class: {', '.join(context)}.")
     if family == "encodings":
@@ -117,7 +116,7 @@ def _show_metric(name: str) -> None:
     from pe_lab.metrics import base
 
     metric = base.by_name()[name]
-    terminal.show(inspect.getmodule(metric).__doc__)
+    terminal.show(inspect.getmodule(metric).__doc__, is_docstring=True)
     for field in ("label", "lower_is_better", "by_length", "tested_to", "style"):
         terminal.show(f"  {field} = {getattr(metric, field)!r}")
 

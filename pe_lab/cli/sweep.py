@@ -1,8 +1,7 @@
 """Trains the missing runs of a study and writes its tables and plots.
 
     pe-lab sweep quickstart
-    pe-lab sweep mine.py [--seeds=N] [--config.train.steps=500] [--results=FOLDER] [--workers=N]
-                         [--dry-run] [--write-groups]
+    pe-lab sweep mine.py --seeds=5 --config.train.steps=500 --dry-run
 
 CONFIG is the name of a config in the folder configs or in pe_lab, or a Python file. journey:smoke
 is the small form of journey; not every config has one. --config.KEY=VALUE changes a setting of all

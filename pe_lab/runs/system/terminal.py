@@ -17,18 +17,25 @@ _NAME = 24  # characters of the names in a table that is too wide
 _SEPARATOR = re.compile(r"(?<!\\)\|")  # between the cells of a row
 _INTERVAL = re.compile(r" \[[^\]]*\]")
 _UNSOLVED = " not solved"
+# A line of a docstring ends here although its paragraph goes on.
+_BREAK = re.compile(r"(?<=[^\n]{75})\n(?=[^\s|-])(?![A-Z][\w ]*: )")
 _HANGING = re.compile(r" *(?:- |\S+ {2,})?")  # what the further lines of a line are indented by
 _COLORS = {"error:": 31, "failed:": 31, "FAILED": 31, "note:": 33}  # of ANSI
 
 
-def show(content: object, *, is_error: bool = False) -> None:
+def show(content: object, *, is_error: bool = False, is_docstring: bool = False) -> None:
     """Print a text, which may have tables in Markdown. Errors go to stderr.
 
     What is printed to a closed pipe is lost.
+
+    Args:
+      is_docstring: its lines are as wide as a source file, so a terminal breaks them anew.
     """
     text = str(content)
     file = sys.stderr if is_error else sys.stdout
     if file is not None and file.isatty():  # None: the stream is closed
+        if is_docstring:
+            text = _BREAK.sub(" ", text)
         text = fitted(text, max(_NARROWEST, shutil.get_terminal_size().columns))
         if not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb":
             text = _colored(text)

@@ -107,6 +107,39 @@ def test_a_file_gets_lines_as_they_are_and_a_terminal_colors_unless_it_has_none(
     assert without_color == colored.replace("\x1b[33m", "").replace("\x1b[0m", "")
 
 
+DOCSTRING = """\
+A summary.
+
+Equation: pair m of q and k rotates by p times the frequency of its pair, as in the paper
+Beyond training: unseen angles.
+
+A paragraph whose first line ends where the line of a source file ends, 96 characters on,
+and whose second line ends early.
+It has a third one.
+
+    pe-lab command          # an example of the command, which has its own line, as long
+    pe-lab command --flag
+"""
+
+
+def test_a_terminal_breaks_the_paragraphs_of_a_docstring_anew(monkeypatch):
+    texts = {}
+    monkeypatch.setenv("NO_COLOR", "1")
+    for width in (60, 200):
+        size = shutil.os.terminal_size((width, 20))
+        monkeypatch.setattr(shutil, "get_terminal_size", lambda size=size: size)
+        monkeypatch.setattr(sys, "stdout", Terminal())
+        terminal.show(DOCSTRING.rstrip(), is_docstring=True)
+        texts[width] = sys.stdout.text()
+    joined = "96 characters on, and whose second line ends early.\nIt has a third one.\n"
+    assert joined in texts[200]
+    assert "as in the paper\nBeyond training: unseen angles.\n" in texts[200]
+    assert "as long\n    pe-lab command --flag\n" in texts[200]
+    assert texts[60].split() == DOCSTRING.split()
+    assert "A paragraph whose first line ends where the line of a source\nfile ends" in texts[60]
+    assert "on, and whose second line ends\nearly.\n" in texts[60]
+
+
 @pytest.mark.parametrize("is_error", [False, True])
 def test_work_goes_on_when_the_reader_has_closed_the_pipe(is_error, monkeypatch):
     reader, writer = os.pipe()

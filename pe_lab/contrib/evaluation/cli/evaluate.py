@@ -2,7 +2,7 @@
 
     pe-lab evaluate exposure --lengths=8,16,32 [--offsets=0,100]
         [--positions="randomized(maximum=64)"] [--task="addition(operands=3)"]
-        [--encodings="rope(scaling=yarn, factor=4, trained_length=18) + learned"]
+        [--encodings="rope(scaling=yarn, factor=4, trained_length=18)"]
         [--num-loops=8] [--logit-temperature=log_n]
         [--select=model.encodings=rope] [--select=seed=0] [--only-missing]
         [--allow-changed-code]

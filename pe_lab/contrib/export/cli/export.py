@@ -1,9 +1,9 @@
 """Exports a study to other tools: curves, measurements as Parquet, weights as safetensors.
 
-    pe-lab export quickstart --to=tensorboard [--out=FOLDER]   # or trackio, mlflow
+    pe-lab export quickstart --to=tensorboard [--out=FOLDER]  # or trackio, mlflow
     pe-lab export quickstart --to=wandb [--out=FOLDER] [--online]
-    pe-lab export quickstart --to=parquet [--out=FOLDER]       # for pandas, polars, DuckDB
-    pe-lab export quickstart --to=safetensors [--out=FOLDER]   # the weights of finished runs
+    pe-lab export quickstart --to=parquet [--out=FOLDER]      # for pandas, DuckDB
+    pe-lab export quickstart --to=safetensors [--out=FOLDER]  # weights
 
 All formats need a library: pip install 'pe_lab[writers]', and 'pe_lab[mlflow]' for MLflow. W&B
 runs are written to this machine, and `wandb sync` uploads them; --online uploads them at once.

@@ -1,7 +1,8 @@
 """Inspects encodings without training, or a trained run: measurements and pictures.
 
     pe-lab inspect sinusoidal 'rope(base=5e5)' my_package.mine:Mine
-        [--length=64] [--width=64] [--num-heads=4] [--positions=normalized] [--out=results/inspect]
+        [--length=64] [--width=64] [--num-heads=4] [--positions=normalized]
+        [--out=results/inspect]
     pe-lab inspect quickstart --run=RUN_ID [--lengths=8,16] [--out=FOLDER]
     pe-lab inspect quickstart --run=RUN_ID --other-run=RUN_ID [--lengths=8,16]
 

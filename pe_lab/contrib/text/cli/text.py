@@ -1,8 +1,8 @@
 """Prepares a corpus of text, and describes it.
 
-    pe-lab text notes/                       # a folder or a file
-    pe-lab text wiki/ --named                # files or folders named train, validation and test
-    pe-lab text stories                      # a prepared data set, or a corpus that code makes
+    pe-lab text notes/         # a folder or a file
+    pe-lab text wiki/ --named  # with parts named train, validation and test
+    pe-lab text stories        # a prepared data set, or a generated one
     pe-lab text django==5.2 --hash=sha256:1a47… --include='docs/*.txt'
 
 The last form downloads the source distribution of a package with pip, which checks the hash. A path
