@@ -17,6 +17,7 @@ from pe_lab.results import (
     selection,
     statistics,
 )
+from pe_lab.results.plots import styles
 from pe_lab.results.study import Study
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies.analysis_spec import Contrast, MetricSpec
@@ -144,17 +145,18 @@ def draw_dots(axes: "Axes", outcomes: Sequence[Outcome]) -> None:
     For a claim about two variants, both numbers are differences a − b. Our dot is hollow if too few
     seeds solved the training lengths.
     """
+    color = styles.PALETTE[0]
     names = []
     for row, outcome in enumerate(outcomes):
         theirs, ours = outcome.claim.figures[0], outcome.means[0]
         if outcome.claim.b:
             theirs, ours = theirs - outcome.claim.figures[1], outcome.difference
-        fill = "C0" if outcome.is_solved else "white"
+        fill = color if outcome.is_solved else "white"
         axes.plot([theirs], [row], "D", color="0.4", markerfacecolor="white", label="theirs")
         if ours is not None:
-            axes.plot([ours], [row], "o", color="C0", markerfacecolor=fill, label="ours")
+            axes.plot([ours], [row], "o", color=color, markerfacecolor=fill, label="ours")
         if outcome.interval is not None:
-            axes.plot([outcome.interval.low, outcome.interval.high], [row] * 2, color="C0")
+            axes.plot([outcome.interval.low, outcome.interval.high], [row] * 2, color=color)
         variants = f"{outcome.a} − {outcome.b}" if outcome.b else outcome.a
         names.append(f"{variants}, {_at(outcome).removeprefix('mean over ')}")
     axes.set_yticks(range(len(names)), names)

@@ -59,8 +59,9 @@ def draw(encoding: UntrainedEncoding, files: Sequence[Path], dpi: int = 200) -> 
         heads = axes[-1].get_legend_handles_labels()  # if they differ, or all are drawn
         if heads[0]:
             figure.legend(*heads, loc="outside lower center", ncols=8 if columns > 1 else 3)
+        end = "\n" if columns == 1 else " "  # a narrow picture would cut a long title off
         figure.suptitle(
-            f"{encoding.name}: {encoding.length} positions, width {encoding.width}, "
+            f"{encoding.name}: {encoding.length} positions, width {encoding.width},{end}"
             f"{encoding.num_heads} heads, untrained"
         )
         drawing.save(figure, files, dpi=dpi)

@@ -73,6 +73,7 @@ def periods(axis: Axes, encoding: UntrainedEncoding) -> None:
             turns = frequencies > 0
             periods = 2 * np.pi / frequencies[turns]
             axis.plot(pair[turns], periods, "o", markersize=3.5, **head_look(head))
+        axis.set_xlim(0.4, pair[-1] + 0.6)  # as wide as with bars, so that the label below is in it
     else:
         complete = rotation_angles.completes_period(w, encoding.length)
         turns = w > 0
