@@ -15,14 +15,19 @@ from pe_lab.studies import base
 
 # Title of a page -> its modules. Every other module is documented in its file alone.
 API = {
-    "Encodings": ("encodings.base", "encodings.requirements", "encodings.ops"),
+    "Encodings": (
+        *("encodings.base", "encodings.requirements", "encodings.ops"),
+        *("contrib.rope.rope_parameters", "runs.plugins.plugins"),
+    ),
     "Position schemes": ("positions.base",),
-    "Attention": ("model.attention", "model.terms", "model.streams"),
+    "Attention": ("model.attention", "model.terms", "model.streams", "kernels"),
     "Model": ("model.transformer", "model.block", "model.stack", "model.decode"),
     "Tasks": ("tasks.base", "tasks.layouts", "tasks.attributes"),
     "Metrics": ("metrics.base",),
+    "Studies": ("runs.grid", "runs.studies.analysis_spec"),
     "Results": (
         *("results.frame", "results.study", "results.summary", "results.selection"),
+        *("results.standard_tables", "results.formats"),
         *("contrib.prose.numbers", "contrib.grids.run_scores"),
     ),
     "Plots": (
