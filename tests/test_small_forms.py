@@ -24,8 +24,7 @@ SMOKE_FORMS = (*WITH_SMOKE, *PRESETS)
 def test_a_small_form_finishes_with_all_its_rows_and_shows_them(name, tmp_path, monkeypatch):
     """Swept in this process, and with one layer where it may: half of its time is compiling."""
     values = of_form(name, "get_config", "smoke").to_dict()
-    if name != "hybrids":  # its encodings name their layers
-        values["model"]["num_layers"] = 1
+    values["model"]["num_layers"] = 1
     made = study.expand(name, values, of_form(name, "sweep", "smoke"), tmp_path)
     monkeypatch.setattr(
         Local,

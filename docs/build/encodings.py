@@ -1,12 +1,12 @@
 """Lookups of docs/encodings.md: the scorecard of every encoding, and a picture of each."""
 
 import dataclasses
-import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from configs import speedruns
 from docs.build import catalog, markdown
 from pe_lab.contrib.inspection import encoding_pictures, scorecard
 from pe_lab.contrib.inspection.scorecard import Row
@@ -57,13 +57,10 @@ def lookups(root: Path) -> dict[str, Any]:
 
 def hybrid_table() -> str:
     """Return the encodings of published models that treat their layers differently."""
-    by_model = importlib.import_module("configs.hybrids").encodings()
-    rows = [["model", "encodings of four layers"]]
-    for model, specs in by_model.items():
-        is_baseline = model in plugins.names("encodings")
-        if not is_baseline:
-            rows.append([model, ", ".join(f"`{labels.label(spec)}`" for spec in specs)])
-    return markdown.table(rows)
+    table = [["model", "encodings of four layers"]]
+    for model, specs in speedruns.HYBRIDS.items():
+        table.append([model, ", ".join(f"`{labels.label(spec)}`" for spec in specs)])
+    return markdown.table(table)
 
 
 def rows(root: Path) -> dict[str, Row]:

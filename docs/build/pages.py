@@ -14,6 +14,7 @@ from typing import Any
 import jinja2
 
 from docs.build import (
+    claims,
     encodings,
     metrics,
     numbers,
@@ -40,6 +41,7 @@ Documents = Callable[[str], Document]  # of the name of a published study
 
 # The lookups of single pages. Every page can cite published pages as well.
 LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
+    "docs/claims.md": claims.lookups,
     "docs/encodings.md": encodings.lookups,
     "docs/guide.md": guide.lookups,
     "docs/performance.md": performance.lookups,

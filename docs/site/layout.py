@@ -20,7 +20,7 @@ SETTINGS = Path("pe_lab/runs/settings/settings.py")  # its page is the table of 
 NAVIGATION: Mapping[str, tuple[str, ...]] = {
     "Start": ("install", "quickstart", "tour", "guide"),
     "How to": ("extending", "studies", "running", "clusters", "results", "inspect", "reuse"),
-    "Results": ("findings", "suite", "reproductions", "protocols", "published"),
+    "Results": ("findings", "suite", "reproductions", "claims", "protocols", "published"),
     "Encodings and tasks": ("encodings", "positions", "tasks"),
     "Reference": ("reference/commands", "reference/settings", "models", "reference/api"),
     "About": ("architecture", "statistics", "performance", "citing", "contributing", "changelog"),

@@ -1,0 +1,163 @@
+"""Which models track a state: products in finite groups, and the number of blocks of a string.
+
+    pe-lab sweep configs/state_tracking.py:groups  # 2.1 core-hours
+    pe-lab sweep configs/state_tracking.py:blocks  # 1.8
+    pe-lab sweep configs/state_tracking.py:pilot   # one rate and one seed of a few models
+    pe-lab sweep configs/state_tracking.py:smoke   # a small form
+
+`groups` is the word problem: the product of a string of elements of S3, A5 and Z60, and of swaps
+of two of five points (S5). The answer is the last product alone, because with every product in the
+answer a decoder reads the one before. Six encodings, convolutions of width 4 without positions,
+and an LSTM, each with 2 layers and width 64. Strings of S3 and S5 have up to 8 elements in
+training, and of the larger groups A5 and Z60 up to 4. Tests are at 1, 1.25, 1.5 and 2 times that.
+
+`blocks` has strings of up to 24 letters in alternating blocks of a and b. Half of them have k
+blocks, and half of them k - 2: the model without positions says which. Depths 1 to 3, k from 3 to
+7. Two learning rates; five seeds of groups and four of blocks: 440 runs in all. Core-hours are the
+estimate of `--dry-run`.
+
+Declared before the runs, at the rate that validation chooses and at the training length, where no
+run has to be solved to be compared:
+- PaTH against RoPE in each group. A product of PaTH's maps can follow a permutation, and a rotation
+  by the distance cannot. Expected: above 0 in S3, S5 and A5, and open in Z60, which is abelian.
+- PaTH against the LSTM; selective RoPE, FoX, ALiBi and convolutions against RoPE.
+- A cell (depth d, k) of blocks is learned if at least three of four seeds solve it. The share of
+  the 15 cells that are learned if and only if k <= d + 2.
+Longer strings are shown, and nothing is declared about them.
+
+The law k <= d + 2 of Yang et al. 2025 (https://arxiv.org/abs/2506.16055) is about models that label
+each prefix at its own letter. No layout has targets at tokens of the prompt. So `blocks` asks an
+easier question, of one answer about two numbers of blocks, and does not test the law as published:
+only whether depth and k trade as it says.
+
+Pilot, one seed at the rate 0.001, not part of the study: on strings of 8 elements of S3, PaTH has
+an exact match of 0.79 and the LSTM of 1.00; on 16 elements 0.42 and 1.00. A guess has 0.17.
+"""
+
+from configs import convolution
+from pe_lab.runs import grid
+from pe_lab.studies import base
+
+FORMS = ("groups", "blocks", "pilot", "smoke")
+
+RATES = (1e-3, 3e-3)
+SEEDS = {"groups": 5, "blocks": 4}
+MULTIPLES = (1, 1.25, 1.5, 2)
+# A transposition of each pair of five points.
+_SWAPS = tuple(
+    tuple({a: b, b: a}.get(point, point) for point in range(5))
+    for a in range(5)
+    for b in range(a + 1, 5)
+)
+# Task and longest string of training, in elements.
+GROUPS = {
+    "S3": (dict(name="word_problem", group="S3", answer="last"), 8),
+    "S5": (dict(name="word_problem", generators=_SWAPS, symbols="generators", answer="last"), 8),
+    "A5": (dict(name="word_problem", group="A5", answer="last"), 4),
+    "Z60": (dict(name="word_problem", group="Z60", answer="last"), 4),
+}
+ENCODINGS = ("path", "selective_rope", "fox", "rope", "nope", "alibi")
+LSTM = "LSTM"
+DEPTHS = (1, 2, 3)
+BLOCKS = (3, 4, 5, 6, 7)
+_LETTERS = 24  # of the longest string of blocks in training
+
+
+def get_config(form=""):
+    c = base.get_config()
+    c.train.criterion = None  # a fixed budget
+    c.train.update(steps=4000, batch_size=32, warmup_steps=100)
+    c.evaluate.curve_every = 500
+    if form == "smoke":
+        c.model.update(width=16, num_heads=2, feedforward_width=16)
+        c.train.update(steps=12, batch_size=8, warmup_steps=2)
+        c.evaluate.update(num_examples=16, batch_size=8, curve_every=6, curve_examples=8)
+    return c
+
+
+def sweep(form=""):
+    if form == "smoke":
+        return grid.product(_models()[:1], _of_groups(("S3",)), {"seed": range(1)})
+    rates = {"train.learning_rate": RATES[:1] if form == "pilot" else RATES}
+    if form == "pilot":
+        path, *_, lstm = _models()
+        groups = grid.concat(
+            grid.product([path, lstm], _of_groups(("S3",))),
+            grid.product([path], _of_groups(("S5", "A5", "Z60"))),
+        )
+        blocks = _of_blocks((1, 2), (3, 5))
+        return grid.product(grid.concat(groups, blocks[:1], blocks[-1:]), rates, {"seed": range(1)})
+    groups = grid.product(_models(), _of_groups(GROUPS), rates, {"seed": range(SEEDS["groups"])})
+    blocks = grid.product(_of_blocks(DEPTHS, BLOCKS), rates, {"seed": range(SEEDS["blocks"])})
+    return {"groups": groups, "blocks": blocks}.get(form) or grid.concat(groups, blocks)
+
+
+def _models():
+    attention, lstm = grid.labelled("", "attention"), grid.labelled(LSTM, "lstm")
+    without = grid.labelled("", ())
+    sites = grid.labelled(convolution.WITH, convolution.SITES[convolution.WITH])
+    nope = [(dict(name="nope"),)]
+    return grid.concat(
+        _points([(dict(name=name),) for name in ENCODINGS], attention, without),
+        _points(nope, attention, sites),
+        _points([without], lstm, without),
+    )
+
+
+def _points(encodings, mixer, sites):
+    return grid.product(
+        {"model.encodings": encodings, "model.mixer": [mixer], "model.convolution_sites": [sites]}
+    )
+
+
+def _of_groups(names):
+    points = []
+    for name in names:
+        task, longest = GROUPS[name]
+        points += _lengths(name, task, 1, longest)
+    return points
+
+
+def _of_blocks(depths, blocks):
+    labels = {depth: f"{depth} layer{'s' * (depth > 1)}" for depth in depths}
+    layers = {"model.num_layers": [grid.labelled(labels[depth], depth) for depth in depths]}
+    points = []
+    for num_blocks in blocks:
+        task = dict(name="alternating_blocks", blocks=num_blocks, answer="last")
+        points += _lengths(f"{num_blocks} blocks", task, num_blocks, _LETTERS)
+    attention, without = grid.labelled("", "attention"), grid.labelled("", ())
+    nope = _points([(dict(name="nope"),)], attention, without)
+    return grid.product(nope, layers, points)
+
+
+def _lengths(name, task, shortest, longest):
+    settings = {
+        "train.min_length": shortest,
+        "train.max_length": longest,
+        "evaluate.lengths": tuple(round(multiple * longest) for multiple in MULTIPLES),
+        "evaluate.curve_lengths": (longest, 2 * longest),
+    }
+    hidden = {path: [grid.labelled("", value)] for path, value in settings.items()}
+    return grid.product({"task": [grid.labelled(name, task)]}, hidden)
+
+
+def analysis(form=""):
+    if form in ("pilot", "smoke"):
+        return {}
+    solved = dict(rows="model.num_layers", columns="task", title="Solved seeds", metric="solved")
+    if form == "blocks":
+        return dict(
+            question="How many blocks does a model without positions learn, by its depth?",
+            tuned=("train.learning_rate",),
+            tables=(solved,),
+        )
+    rows = ("model.encodings", "model.mixer", "model.convolution_sites")
+    by_length = dict(rows=rows, columns="length", each="task", title="By length")
+    pairs = [("path", "rope"), ("path", LSTM), ("selective_rope", "rope"), ("fox", "rope")]
+    pairs += [("alibi", "rope"), (f"nope · {convolution.WITH}", "rope")]
+    return dict(
+        question="Which models track the state of a finite group?",
+        contrasts=tuple(dict(a=a, b=b, at=1) for a, b in pairs),
+        tuned=("train.learning_rate",),
+        tables=(by_length,) if form else (),
+    )
