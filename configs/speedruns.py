@@ -164,9 +164,9 @@ def get_config(form=""):
 
 def sweep(form=""):
     if form == "smoke":
-        steps = {"copy repeated": (suite_grid.TASKS["copy repeated"][0], 4, 12)}
+        tiny = {"copy repeated": (suite_grid.TASKS["copy repeated"][0], 4, 12)}
         rows = _rows(("half rope + key offset", "nope + smear"))
-        return grid.product(rows, suite_grid.tasks(steps), {"seed": range(1)})
+        return grid.product(rows, suite_grid.tasks(tiny), {"seed": range(1)})
     steps = [grid.labelled(f"{number:,} steps", number) for number in budgets(form)]
     rates = RATES_OF_TEXT if form in TEXTS else RATES
     axes = {"train.steps": steps, "train.learning_rate": rates, "seed": range(SEEDS)}
