@@ -29,7 +29,6 @@ STUDIES = (
     *WITH_SMOKE,
     "position_probes",
     "smoke",
-    "story_alike",
     "story_translation",
 )
 
