@@ -1,11 +1,14 @@
 """Self-Extend: RoPE with exact distances nearby and distances in groups of positions further away.
 
-Equation: RoPE; from distance w on i // G + w − w // G and j // G.
+Equation: RoPE; from distance w on i // G + w − w // G and j // G; w with group=None.
 Beyond training: distances shrink by G.
 
 Jin et al. 2024, "LLM Maybe LongLM: Self-Extend LLM Context Window Without Tuning",
 https://arxiv.org/abs/2401.01325. It follows datamllab/LongLM at 3256680,
 llama_self_extend_patch.py.
+
+group=None is ReRoPE, Su 2023, "Rectified Rotary Position Embeddings", bojone/rerope at 2cbd019,
+rerope_patch.py, without its factor max(1, log(p + 1) / log(trained length)) of the queries.
 
 It has no parameters. It replaces RoPE at evaluation, in a model that was trained with RoPE.
 
@@ -31,12 +34,14 @@ class SelfExtend(AttentionEncoding):
 
     Beyond it queries rotate by p // G + w - w // G and keys by p' // G. A distance d >= w then
     rotates by d // G + w - w // G, or by one more if p % G < p' % G. Not relative: the groups begin
-    at absolute positions, and only a shift by a multiple of G changes nothing. Causal only. It
-    needs two more products than RoPE, one of which a compiler may reuse.
+    at absolute positions, and only a shift by a multiple of G changes nothing. With group=None each
+    distance from w on is w, which is relative. Causal only. A `position_temperature` on the same
+    layer does not scale the difference of far keys. It needs two more products than RoPE, one of
+    which a compiler may reuse.
 
     Args:
       window: w, distances below it are exact; 1024 in the authors' code.
-      group: G, positions that count as one beyond the window; 8 in the authors' code.
+      group: G, positions that count as one beyond the window; 8 in the authors' code. None: all.
       base: as in RoPE, the value of the trained model.
       layout: as in RoPE, the value of the trained model.
       fraction: as in RoPE, the value of the trained model.
@@ -48,14 +53,14 @@ class SelfExtend(AttentionEncoding):
         self,
         *,
         window: int = 1024,
-        group: int = 8,
+        group: int | None = 8,
         base: float = 10000.0,
         layout: Literal["interleaved", "half"] = "interleaved",
         fraction: float = 1.0,
         head_dim: int,
         rngs: nnx.Rngs | None = None,
     ):
-        if window < 1 or group < 1:
+        if window < 1 or (group is not None and group < 1):
             raise ValueError(
                 f"SelfExtend needs a window and a group of at least 1, got {window} and {group}."
             )
@@ -71,6 +76,7 @@ class SelfExtend(AttentionEncoding):
         self.window = window
         self.group = group
         self.layout = layout
+        self.require(relative=group is None)
 
     def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
@@ -83,14 +89,18 @@ class SelfExtend(AttentionEncoding):
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"]:
         """The difference between grouped and exact logits of far keys."""
-        shift = self.window - self.window // self.group
-        query_groups = Q.positions // self.group + shift
-        key_groups = K.positions // self.group
+        shift = self.window if self.group is None else self.window - self.window // self.group
+        query_groups = self._groups(Q.positions) + shift
+        key_groups = self._groups(K.positions)
         grouped_logits = self._logits(q, k, query_groups, key_groups)
         exact_logits = self._logits(q, k, Q.positions, K.positions)  # already in q·k
         distance = -relative(Q, K)[:, None]
         is_far = distance >= self.window
         return jnp.where(is_far, grouped_logits - exact_logits, 0.0)
+
+    def _groups(self, positions: Num[Array, "_ l"]) -> Num[Array, "_ l"]:
+        """The group of each position; 0 if all positions are one."""
+        return positions * 0 if self.group is None else positions // self.group
 
     def _logits(
         self,

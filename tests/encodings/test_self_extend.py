@@ -92,6 +92,28 @@ def test_equation_in_float64(positions, arguments):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("window", [3, 6])
+@pytest.mark.parametrize("positions", [range(8), [0, 1, 3, 9, 20, 40, 63, 64], range(-5, 3)])
+def test_without_groups_it_is_rerope(positions, window):
+    """The form of bojone/rerope for one query, in float64: k turns back by min(distance, w)."""
+    q, k = np.random.default_rng(0).normal(size=(2, 8, 8))
+    output = logits(q, k, list(positions), SelfExtend(head_dim=8, window=window, group=None))
+    frequencies = 10000.0 ** (-np.arange(0, 8, 2) / 8)
+    for i, p in enumerate(positions):
+        for j in range(i + 1):
+            turn = np.exp(-1j * min(p - positions[j], window) * frequencies)
+            pairs = (q[i, ::2] + 1j * q[i, 1::2]) * np.conj((k[j, ::2] + 1j * k[j, 1::2]) * turn)
+            assert output[i, j] == pytest.approx(pairs.real.sum() / 8**0.5, abs=1e-5)
+
+
+def test_only_without_groups_it_is_relative():
+    relative = [
+        SelfExtend(head_dim=8, window=2, group=group).requirements.relative for group in (3, None)
+    ]
+    assert relative == [False, True]
+
+
+@pytest.mark.slow
 def test_it_takes_the_place_of_rope_in_a_trained_model():
     """The same parameters, and only distances from the window on are seen otherwise."""
     rope, extended = (
