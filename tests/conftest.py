@@ -22,7 +22,7 @@ _MAPS = Path("/proc/self/maps")
 _MOST_MAPS = 20_000
 _TESTS = itertools.count(1)
 CONTRIB = Path(__file__).parent / "contrib"
-LAWS = {family: Path(__file__).parent / family for family in ("positions", "tasks")}
+LAWS = {family: Path(__file__).parent / family for family in ("encodings", "positions", "tasks")}
 
 
 def pytest_runtest_teardown():

@@ -54,7 +54,7 @@ def encoding_tables() -> dict[str, str]:
         cls: Any = plugins.find("encodings", name)
         lines = labeled_lines(cls)
         cells = [lines.get("Equation", DASH), lines.get("Beyond training", DASH), source(cls)]
-        rows[_section(name)].append([f"[{name}](../pe_lab/encodings/{name}.py)", *cells])
+        rows[_section(name)].append([f"[{name}](../{path('encodings', name)})", *cells])
     return {section: markdown.table([_ENCODING_HEADER, *rows[section]]) for section in rows}
 
 

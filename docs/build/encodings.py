@@ -78,7 +78,8 @@ def _section(by_name: Mapping[str, Row]) -> str:
     card = scorecard.table(list(by_name.values()), list(by_name))
     for name in by_name:
         # A cell of the table cannot have a link, so that it is set afterwards.
-        card = card.replace(f"\n| {name} ", f"\n| [{name}](../pe_lab/encodings/{name}.py) ")
+        link = f"[{name}](../{catalog.path('encodings', name)})"
+        card = card.replace(f"\n| {name} ", f"\n| {link} ")
     return "\n\n".join(
         [
             _HEAD.format(length=size.length, width=size.width, heads=size.num_heads).rstrip(),

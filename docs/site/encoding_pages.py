@@ -79,7 +79,10 @@ def _facts(name: str, step_time: str) -> str:
         ["defined in attention", facts["defined in"]],
         ["parameters of a module, at width 64 with 4 heads", facts["parameters"]],
         [f"[step time]({_COSTS}) relative to no encoding, 80 / 512 tokens", step_time],
-        ["source", f"[pe_lab/encodings/{name}.py](source:pe_lab/encodings/{name}.py)"],
+        [
+            "source",
+            f"[{catalog.path('encodings', name)}](source:{catalog.path('encodings', name)})",
+        ],
     ]
     return markdown.table(rows)
 
@@ -125,7 +128,8 @@ def program(name: str) -> str:
     cls: Any = plugins.find("encodings", name)
     build, classes = _construction("encoding", name, cls.example)
     imports = ["from flax import nnx"] if "nnx." in build else []
-    imports.append(f"from pe_lab.encodings import {', '.join(sorted(classes))}")
+    package = cls.__module__.rpartition(".")[0]
+    imports.append(f"from {package} import {', '.join(sorted(classes))}")
     if issubclass(cls, InputEncoding):
         return "\n".join([*imports, "", build, "x = encoding(x, positions)"])
     hooks = catalog.hooks(cls)

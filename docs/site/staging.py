@@ -100,7 +100,7 @@ def subjects() -> dict[Path, str]:
     """Map files of pe_lab to the pages that describe their content."""
     places = {layout.SETTINGS: "reference/settings.md"}
     for name in plugins.names("encodings"):
-        places[Path(f"pe_lab/encodings/{name}.py")] = f"encodings/{name}.md"
+        places[Path(catalog.path("encodings", name))] = f"encodings/{name}.md"
     for name in plugins.names("positions"):
         places[Path(catalog.path("positions", name))] = f"positions.md#{name}"
     for name, family in member_pages.family_of().items():

@@ -41,6 +41,12 @@ def links():
             "encodings",
             "positions.md#pose",
         ),
+        (
+            "../pe_lab/contrib/papers/encodings/xsa.py",
+            "docs/encodings.md",
+            "encodings",
+            "encodings/xsa.md",
+        ),
         ("../pe_lab/tasks/copy.py", "docs/tasks.md", "tasks", "tasks/copying.md#copy"),
         (
             "../pe_lab/runs/settings/settings.py",

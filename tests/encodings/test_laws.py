@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib.util
 import inspect
 import itertools
 import re
@@ -14,7 +15,7 @@ import pytest
 
 from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.runs.plugins import plugins
-from tests import choices
+from tests import choices, members
 from tests.encodings import codes, laws
 from tests.marks import full_except
 
@@ -82,9 +83,9 @@ def is_quick(architecture: str, name: str, law: str) -> bool:
 
 @pytest.mark.parametrize("name", plugins.names("encodings"))
 def test_it_has_a_test_file_of_its_own(name):
-    path = Path(__file__).with_name(f"test_{name}.py")
-    assert path.exists(), (
-        f"pe_lab/encodings/{name}.py needs tests/encodings/{path.name} with SENSITIVE, two values "
+    module = members.test_module("encodings", name)
+    assert importlib.util.find_spec(module), (
+        f"{name}.py needs {module.replace('.', '/')}.py with SENSITIVE, two values "
         "for every argument, and ARGUMENTS, a value for each argument that has no default"
     )
 

@@ -61,11 +61,15 @@ Encoding = InputEncoding | AttentionEncoding
 
 
 def specs() -> dict[str, JsonObject]:
-    """Return the encodings of the file by label: each with its defaults, then the variants."""
+    """Return the encodings of the file by label: each with its defaults, then the variants.
+
+    Encodings of contrib are not in the published file.
+    """
     encodings = []
     for name in plugins.names("encodings"):
         cls: Any = plugins.find("encodings", name)
-        encodings.append({"name": name, **cls.example})
+        if cls.__module__.startswith("pe_lab.encodings."):
+            encodings.append({"name": name, **cls.example})
     for text in VARIANTS:
         encodings += labels.parse(text)
     return {labels.label(spec): spec for spec in encodings}
