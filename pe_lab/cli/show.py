@@ -109,6 +109,7 @@ def _show_plugin(family: str, name: str) -> None:
     if family == "encodings":
         settings = ", ".join(declarations.declared_settings(encoding.Encoding))
         terminal.show(f"A config may also say where it acts: {settings} (docs/models.md).")
+    terminal.show(f"File: {inspect.getsourcefile(cls)}")
 
 
 def _show_metric(name: str) -> None:

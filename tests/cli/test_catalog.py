@@ -84,6 +84,7 @@ def test_an_encoding_is_shown_with_each_argument_once_and_its_import(capsys):
         "The model also gives the class: width, num_heads, bidirectional, rngs.\n"
         "A config may also say where it acts: layers, share, heads, stacks, axis, positions "
         "(docs/models.md).\n"
+        f"File: {Path(pe_lab.__file__).parent / 'encodings' / 't5_bias.py'}\n"
     )
     assert "Args:" not in text
 
