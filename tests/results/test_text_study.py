@@ -159,6 +159,10 @@ def test_the_axes_of_losses_are_in_the_symbols_of_the_text(study):
     data = plotted.of(study)
     labels = [picture(data).axes[0].get_ylabel() for picture in (pictures.training, VALIDATION)]
     assert labels == ["training loss (nats per byte)", "validation loss (bits per byte)"]
+    axes = pictures.loss_by_index(data).axes[0]
+    axes.figure.canvas.draw()
+    ticks = [label.get_text() for label in axes.get_xticklabels()]
+    assert {"4", "16"} <= set(ticks)
 
 
 def test_older_records_of_a_text_keep_their_tables(tmp_path):

@@ -142,6 +142,7 @@ def loss_by_index(data: Plotted) -> "Figure | None":
         for length in study.variants.loc[names, "max_length"].unique():
             axes.axvline(length, **drawing.GUIDE, linestyle=":", zorder=1)
         axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter("{x:g}")  # 64, and not a power of two
         axes.set_xlabel(f"index in a window of {max(study.lengths):,} {study.symbol}s")
     marks = {_TRAINING_END: ":"}
     _finish(figure, data, panels, "Loss by index", f"bits per {study.symbol}", marks=marks)
