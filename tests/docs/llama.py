@@ -4,6 +4,8 @@ It has a rotary embedding of its own, in NumPy and float64. Its formulas are tho
 5.24.0, modeling_rope_utils.py.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,8 +23,12 @@ SIZES = dict(
 )
 
 
-def frequencies(config):
-    """Radians per position of each pair of channels that rotates, and the factor of q and k."""
+def frequencies(config, length):
+    """Radians per position of each pair of channels that rotates, and the factor of q and k.
+
+    Args:
+      length: of the longest text; the types dynamic and longrope read it.
+    """
     given = {**(config.get("rope_scaling") or {}), **(config.get("rope_parameters") or {})}
     base = given.get("rope_theta", config.get("rope_theta", 10_000.0))
     fraction = given.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0))
@@ -44,6 +50,14 @@ def frequencies(config):
         high = min(np.ceil(pair(given.get("beta_slow", 1))), channels - 1)
         ramp = np.clip((np.arange(channels // 2) - low) / max(high - low, 1e-3), 0, 1)
         return exact / factor * ramp + exact * (1 - ramp), 0.1 * np.log(factor) + 1
+    if kind == "dynamic":
+        longest = max(length, SIZES["max_position_embeddings"])
+        grown = factor * longest / SIZES["max_position_embeddings"] - (factor - 1)
+        base *= grown ** (channels / (channels - 2))
+        return base ** -(np.arange(0, channels, 2) / channels), 1.0
+    if kind == "longrope":
+        divisors = given["long_factor" if length > trained else "short_factor"]
+        return exact / np.asarray(divisors), np.sqrt(1 + np.log(factor) / np.log(trained))
     return exact / factor, 1.0
 
 
@@ -59,16 +73,16 @@ class Attention(nnx.Module):
         self.v_proj = linear(WIDTH, GROUPS * HEAD_DIM)
         self.o_proj = linear(HEADS * HEAD_DIM, WIDTH)
         self.rotates = bool(config.get("no_rope_layers", [1] * LAYERS)[layer])
-        radians, self.factor = frequencies(config)
-        self.radians = tuple(radians.tolist())
+        self.frequencies = functools.partial(frequencies, config)
 
     def rotate(self, x, positions):
         """The first channels in halves, [B, L, H, Dh]."""
         if not self.rotates:
             return x
-        half = len(self.radians)
-        angles = jnp.multiply.outer(positions, jnp.asarray(self.radians))[:, :, None]
-        sin, cos = self.factor * jnp.sin(angles), self.factor * jnp.cos(angles)
+        radians, factor = self.frequencies(positions.shape[1])
+        half = len(radians)
+        angles = jnp.multiply.outer(positions, jnp.asarray(radians, jnp.float32))[:, :, None]
+        sin, cos = factor * jnp.sin(angles), factor * jnp.cos(angles)
         one, two, rest = jnp.split(x, (half, 2 * half), axis=-1)
         return jnp.concatenate([one * cos - two * sin, two * cos + one * sin, rest], axis=-1)
 

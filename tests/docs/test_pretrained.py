@@ -19,6 +19,13 @@ LLAMA3 = dict(
     original_max_position_embeddings=16,
 )
 YARN = dict(type="yarn", factor=4.0, original_max_position_embeddings=16)
+LONGROPE = dict(
+    type="longrope",
+    factor=4.0,
+    original_max_position_embeddings=16,
+    short_factor=[1.0 + pair / 10 for pair in range(8)],
+    long_factor=[2.0 + pair for pair in range(8)],
+)
 CONFIGS = {
     "nothing": {},
     "rope_theta": dict(rope_theta=500.0),
@@ -29,6 +36,8 @@ CONFIGS = {
     "yarn": dict(rope_theta=500.0, rope_scaling=YARN),
     "partial": dict(model_type="phi3", partial_rotary_factor=0.5, rope_theta=500.0),
     "partial yarn": dict(partial_rotary_factor=0.5, rope_theta=500.0, rope_scaling=YARN),
+    "dynamic": dict(rope_theta=500.0, rope_scaling=dict(type="dynamic", factor=2.0)),
+    "longrope": dict(rope_theta=500.0, rope_scaling=LONGROPE),
     "a layer without": dict(model_type="smollm3", rope_theta=500.0, no_rope_layers=[1, 0]),
 }
 TOKENS = jnp.asarray(np.random.default_rng(0).integers(1, llama.VOCABULARY, (2, 24)))
@@ -53,9 +62,19 @@ def logits(model, segments="one document"):
     return every[np.asarray(segment_ids) != 0]
 
 
+READ_LENGTHS = ("dynamic", "longrope")  # of each example; in transformers, of the longest one
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("segments", SEGMENTS)
-@pytest.mark.parametrize("form", CONFIGS)
+@pytest.mark.parametrize(
+    ("form", "segments"),
+    [
+        (form, segments)
+        for form in CONFIGS
+        for segments in SEGMENTS
+        if segments == "one document" or form not in READ_LENGTHS
+    ],
+)
 def test_the_spec_of_its_own_config_leaves_the_logits_of_a_model(listing, form, segments):
     model, config = map(llama.names(**CONFIGS[form]).get, ("model", "config"))
     before = logits(model, segments)
