@@ -30,7 +30,8 @@ validation chooses for a row; an interval is that of the tables, over five seeds
   times the length.
 - The tiers of the suite hold on text: Kendall's tau between the rows' ranks by bits at four times
   the training length and their ranks by solved runs that extrapolate in suite_grid is above 0.6,
-  over the rows that both have.
+  over the rows that both have: python -m experiments.declared real_text results/real_text
+  results/published/suite_grid_*, which pools tasks and rates.
 
 A document is drawn in proportion to the windows that fit into it. A document of fewer than 2,048
 bytes is used in training and not in the test. One corpus, one model size and one budget were

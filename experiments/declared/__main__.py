@@ -4,31 +4,34 @@
     python -m experiments.declared more_seeds FOLDER...
     python -m experiments.declared size_ladder FOLDER... --reference=FOLDER,... [--solved-in=FOLDER]
     python -m experiments.declared alphabet FOLDER
+    python -m experiments.declared real_text FOLDER FOLDERS_OF_SUITE_GRID...
 
 FOLDER is the folder of a study, such as results/published/suite_grid_copying. The first argument is
 the config, whose docstring declares the rules. Runs of all folders are read together, each once:
 `convolution` needs those of its form `tasks`; `more_seeds` those of its study and of suite_grid;
 `size_ladder` those of one size, as its reference those of suite_grid and of convolution, and a size
-that must be solved too, 2 x 128 for 4 x 128; `alphabet` those of its study.
+that must be solved too, 2 x 128 for 4 x 128; `alphabet` those of its study; `real_text` those of
+its study, in the first folder, and of suite_grid.
 """
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.declared import common, ladder, repeats, tiers
+from experiments.declared import common, ladder, repeats, text_tiers, tiers
 from pe_lab import cli
 from pe_lab.cli._arguments import argument, arguments, flag, separated
+from pe_lab.results import frame
 from pe_lab.runs.errors import UserError
+
+CONFIGS = ("convolution", "more_seeds", "size_ladder", "alphabet", "real_text")
 
 
 @dataclass(frozen=True)
 class Options:
     """Arguments of `python -m experiments.declared`."""
 
-    config: str = argument(
-        "the config that declares", choices=("convolution", "more_seeds", "size_ladder", "alphabet")
-    )
+    config: str = argument("the config that declares", choices=CONFIGS)
     folders: Sequence[str] = arguments("folders of studies")
     reference: Sequence[str] = flag(
         "size_ladder: folders with the runs of width 64", separated, default=()
@@ -41,6 +44,8 @@ def run(options: Options) -> int:
         raise UserError(
             "Give the folders of studies; size_ladder needs --reference=FOLDER,... too."
         )
+    if options.config == "real_text" and len(options.folders) < 2:
+        raise UserError("real_text needs its folder, and those of suite_grid.")
     lines = _LINES[options.config](options)
     print("\n".join(lines))
     return 0
@@ -55,6 +60,9 @@ _LINES: Mapping[str, Callable[[Options], list[str]]] = {
         common.read([options.solved_in]) if options.solved_in else None,
     ),
     "alphabet": lambda options: repeats.alphabet_lines(options.folders[0]),
+    "real_text": lambda options: text_tiers.real_text_lines(
+        frame.read(options.folders[0]), common.read(options.folders[1:])
+    ),
 }
 
 if __name__ == "__main__":

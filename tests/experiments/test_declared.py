@@ -5,8 +5,11 @@ import pandas as pd
 import pytest
 
 from configs import convolution, more_seeds
-from experiments.declared import common, ladder, repeats, tiers
+from experiments.declared import __main__ as declared
+from experiments.declared import common, ladder, repeats, text_tiers, tiers
+from pe_lab.results import frame
 from pe_lab.runs.errors import UserError
+from tests.results.test_text_study import folder_of
 
 SEEDS = 5
 NOPE = f"nope · {convolution.WITH}"
@@ -116,6 +119,33 @@ def test_the_first_missing_or_repeated_run_of_a_size_is_named(column, value, mis
             ladder.size_ladder_lines(*sizes)
     with pytest.raises(UserError, match=r"--reference has 2 runs, not one, of a on copy with"):
         ladder.size_ladder_lines(full, pd.concat([full, full]))
+
+
+@pytest.mark.parametrize(
+    ("shares", "end"),
+    [
+        ({"alibi": 1, "rope": 0.5}, "tau 1.00 over 2 rows: the tiers hold"),
+        ({"alibi": 0.5, "rope": 1}, "tau -1.00 over 2 rows: another order"),
+        ({"alibi": 1}, "tau nan over 1 rows: another order"),
+    ],
+)
+def test_fewer_bits_of_a_text_are_compared_with_the_share_of_the_suite(tmp_path, shares, end):
+    """Of the text, alibi has 1.9 bits at four times the training length, and rope has 3."""
+    text = frame.read(folder_of(tmp_path, {"extrapolation": {"at": 4}}))
+    lines = text_tiers.real_text_lines(text, planted({**shares, "only in the suite": 0.7}))
+    assert lines[0] == f"{'alibi':26} 1.900 bits, {shares_text(shares['alibi'])}"
+    assert lines[-1] == end
+
+
+def shares_text(score):
+    """The share of a planted row: all of its runs extrapolate, or none."""
+    by_seed = common.counts(planted({"row": score}))
+    return common.share_text(by_seed)
+
+
+def test_the_order_of_a_text_needs_the_folders_of_the_suite():
+    with pytest.raises(UserError, match="needs its folder, and those of suite_grid"):
+        declared.run(declared.Options("real_text", ["results/real_text"]))
 
 
 def test_a_score_is_read_at_the_rate_that_validation_chose():

@@ -1,0 +1,44 @@
+"""Do the tiers of the suite hold on a text?"""
+
+import pandas as pd
+
+from experiments.declared import common
+from pe_lab.results import selection
+from pe_lab.results.study import Study
+
+
+def real_text_lines(text: Study, suite: pd.DataFrame) -> list[str]:
+    """Return the rows that both studies have, and Kendall's tau of their two orders.
+
+    A row of a text has its median bits at the point of extrapolation, at the rate that validation
+    chooses. A row of the suite has its share of solved runs that extrapolate, over all tasks and
+    rates.
+
+    Args:
+      suite: result of `common.read`.
+    """
+    bits = _bits(selection.choose(text))
+    scores, lines = [], []
+    for row, row_runs in suite[suite["row"].isin(list(bits))].groupby("row"):
+        by_seed = common.counts(row_runs)
+        if by_seed["solved"].any():
+            scores.append((-bits[str(row)], common.share(by_seed)))
+            lines.append(f"{row:26} {bits[str(row)]:.3f} bits, {common.share_text(by_seed)}")
+    tau = common.kendall(*zip(*scores, strict=True)) if scores else float("nan")
+    holds = "the tiers hold" if tau > common.LEAST_TAU else "another order"
+    return [*lines, f"tau {tau:.2f} over {len(scores)} rows: {holds}"]
+
+
+def _bits(text: Study) -> dict[str, float]:
+    """Return the median bits of each row at the point of extrapolation."""
+    numbers = text.numbers
+    max_length = int(text.finished["max_length"].max())
+    is_scored = (
+        (numbers["metric"] == text.headline)
+        & (numbers["split"] == "test")
+        & (numbers["offset"] == 0)
+        & (numbers["override"] == "")
+        & (numbers["length"] == text.spec.extrapolation.point.length_for(max_length))
+    )
+    medians = numbers[is_scored].groupby("variant", observed=True)["value"].median()
+    return {str(row): float(value) for row, value in medians.items()}
