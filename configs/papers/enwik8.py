@@ -96,7 +96,7 @@ def analysis(form=""):
         return {}
     contrasts = (("pope", "rope(fraction=0.5)"), ("pope", "dynamic_position_bias"))
     return dict(
-        question="Which encodings still read enwik8 at up to sixteen times the training length?",
+        question="Which encodings still read a text at up to sixteen times the training length?",
         extrapolation=dict(at=4),
         contrasts=contrasts if form == "scaled" else (),  # one seed decides nothing
     )
