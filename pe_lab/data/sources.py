@@ -41,6 +41,7 @@ def documents(path: Path, field: str = "text", splits: Splits = None) -> Rows:
     Raises:
       UserError: there is no text, it is not UTF-8, or it is too short for three splits.
     """
+    check_exists(path)
     if isinstance(splits, str):  # "named"
         return _named(path, field)
     if path.is_file() and files.has_one_document(path):
@@ -52,10 +53,13 @@ def documents(path: Path, field: str = "text", splits: Splits = None) -> Rows:
     return by_hash(groups, f"The {'file' if path.is_file() else 'folder'} {path}", "documents")
 
 
-def _documents(path: Path, field: str) -> Iterator[bytes]:
-    """Yield the documents of a file, or of the files of a folder, that are not empty."""
+def check_exists(path: Path) -> None:
     if not path.exists():
         raise UserError(f"There is no file or folder of text at {path}.")
+
+
+def _documents(path: Path, field: str) -> Iterator[bytes]:
+    """Yield the documents of a file, or of the files of a folder, that are not empty."""
     is_empty = True
     for file in [path] if path.is_file() else sorted(path.rglob("*")):
         parts = file.relative_to(path).parts

@@ -250,9 +250,12 @@ def test_neither_or_both_sources_are_refused(arguments):
         LanguageModel(**arguments)
 
 
-def test_nothing_at_the_path_is_one_sentence(tmp_path):
+@pytest.mark.parametrize(
+    "arguments", [{}, {"splits": (3, 1, 1)}, {"splits": "named"}, {"on_demand": True}]
+)
+def test_nothing_at_the_path_is_one_sentence(tmp_path, arguments):
     with pytest.raises(UserError, match="There is no file or folder of text at nowhere"):
-        _ = LanguageModel(path="nowhere", data_dir=str(tmp_path)).max_length
+        _ = LanguageModel(path="nowhere", data_dir=str(tmp_path), **arguments).max_length
 
 
 @pytest.mark.slow

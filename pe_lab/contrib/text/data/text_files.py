@@ -66,6 +66,7 @@ def read(task: LanguageModel) -> TextFiles:
 
 def _plain_file(file: Path, splits: sources.Splits) -> dict[str, Parts]:
     """Cut a file into the splits that it has in memory."""
+    sources.check_exists(file)
     if not file.is_file() or not files.is_plain(file) or isinstance(splits, str):
         raise UserError(f"on_demand reads one plain file of text, and {file} is none.")
     version = version_of(file)
