@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab import parts
 from pe_lab.contrib.laws.subjects import Subject
 from pe_lab.runs.plugins import plugins
 from tests import choices, members
@@ -83,9 +84,10 @@ def is_quick(architecture: str, name: str, law: str) -> bool:
 
 @pytest.mark.parametrize("name", plugins.names("encodings"))
 def test_it_has_a_test_file_of_its_own(name):
-    module = members.test_module("encodings", name)
+    member, module = parts.module("encodings", name), members.test_module("encodings", name)
+    file, test_file = (f"{each.replace('.', '/')}.py" for each in (member, module))
     assert importlib.util.find_spec(module), (
-        f"{name}.py needs {module.replace('.', '/')}.py with SENSITIVE, two values "
+        f"{file} needs {test_file} with SENSITIVE, two values "
         "for every argument, and ARGUMENTS, a value for each argument that has no default"
     )
 
