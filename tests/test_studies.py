@@ -5,6 +5,7 @@ import re
 import jax
 import pytest
 
+from pe_lab.contrib.papers.tasks.word_problem import WordProblem
 from pe_lab.data import text
 from pe_lab.results import read_analysis_spec
 from pe_lab.runs import config
@@ -191,3 +192,19 @@ def test_gpt2_has_the_parameters_of_gpt2_without_the_biases_of_attention():
     assert (fewer, of, found) == (layers * 4 * width, 124_439_808, of - fewer)
     assert made.layout.vocabularies(made.task) == {"decoder": 50_257}
     assert made.num_tokens(510) == {"decoder": 1022}
+
+
+def test_groups_of_state_tracking_have_the_sizes_that_its_design_names():
+    """Symbols, elements, and whether products commute."""
+    groups = {}
+    for name, (task, _) in module("state_tracking").GROUPS.items():
+        arguments = {key: value for key, value in task.items() if key != "name"}
+        symbols = arguments.get("generators", ())
+        commute = all([p[i] for i in q] == [q[i] for i in p] for p in symbols for q in symbols)
+        groups[name] = (len(symbols), WordProblem(**arguments).vocabulary.num_symbols, commute)
+    assert groups == {
+        "S3": (0, 6, True),  # of no generators
+        "S5": (10, 120, False),
+        "A5": (20, 60, False),
+        "Z60": (20, 60, True),
+    }
