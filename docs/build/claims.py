@@ -163,18 +163,21 @@ def readings_of(root: Path, claim: Claim, form: str) -> list[Reading] | None:
     if not file.exists() or (claim.a, claim.b) not in speedruns.contrasts(form):
         return None
     entries = json.loads(file.read_text(encoding="utf-8"))["numbers"]
-    budgets, points = speedruns.budgets(form), speedruns.points(form)
     readings = []
-    for steps in budgets:
-        ending = f" · {steps:,} steps" if len(budgets) > 1 else ""
-        for point in points:
-            arguments = (f"{claim.a}{ending}", f"{claim.b}{ending}", point)
-            name = numbers.called("study.difference", arguments, {})
+    for steps in speedruns.budgets(form):
+        a, b = (variant(row, form, steps) for row in (claim.a, claim.b))
+        for point in speedruns.points(form):
+            name = numbers.called("study.difference", (a, b, point), {})
             if name not in entries:
                 raise numbers.missing(study, name)
             label = f"{steps:,} steps, {point}×"
             readings.append(_reading(label, entries[name], is_text=form in speedruns.TEXTS))
     return readings
+
+
+def variant(row: str, form: str, steps: int) -> str:
+    """Return the name of a row after a budget in the study of a form."""
+    return f"{row} · {steps:,} steps" if len(speedruns.budgets(form)) > 1 else row
 
 
 def _reading(label: str, entry: Mapping[str, Any], *, is_text: bool) -> Reading:

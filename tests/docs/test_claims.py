@@ -8,7 +8,9 @@ import pytest
 from configs import speedruns
 from docs.build import claims, numbers
 from docs.build.published import STUDIES
+from pe_lab.results import variant_names
 from pe_lab.runs.errors import UserError
+from tests.study_configs import expanded
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = claims.read(ROOT)
@@ -89,3 +91,14 @@ def test_half_truncated_frequencies_are_those_of_half_rope_at_a_head_width_of_16
     base = 1024 ** (count / (count - 1))
     assert [base ** (-m / count) for m in range(count)] == pytest.approx(theirs)
     assert ours == pytest.approx(theirs, rel=0.025)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", speedruns.ROWS_OF_FORMS)
+def test_numbers_are_looked_up_by_the_names_of_variants(form):
+    labels = [dict(entry.labels) for entry in expanded("speedruns", form=form).entries]
+    for of_entry in labels:
+        del of_entry["train.learning_rate"]  # tuned
+    rows, budgets = speedruns.ROWS_OF_FORMS[form], speedruns.budgets(form)
+    expected = {claims.variant(row, form, steps) for row in rows for steps in budgets}
+    assert set(variant_names.names("speedruns", labels)) == expected
