@@ -43,7 +43,9 @@ class Sample:
 
     def __getitem__(self, column: str) -> Shaped[np.ndarray, "cells runs"]:
         """Return a column of the runs."""
-        return self.numbers[column].to_numpy()[self.places]
+        # Truth values with a gap are objects, which np.isnan refuses.
+        dtype = float if column == "value" else None
+        return self.numbers[column].to_numpy(dtype)[self.places]
 
     def values(self) -> list[list[Value | None]]:
         """Return the values of each cell as the metric states them; None without a value."""

@@ -40,11 +40,11 @@ _LATEX = str.maketrans(
 )
 
 
-def as_latex(table: Table, document: str) -> str:
+def as_latex(table: Table, document: str = "") -> str:
     r"""Return a booktabs table with caption and notes, for \input. A tall one is a longtable.
 
     Args:
-      document: the start of its label for \ref, tab:DOCUMENT-TITLE.
+      document: the start of its label for \ref, tab:DOCUMENT-TITLE; "": tab:TITLE.
     """
     columns = "l" + "r" * (len(table.header) - 1)
     # pandas escapes fewer characters, and takes seconds for a table of 1,000 rows.

@@ -12,8 +12,9 @@ from typing import Any
 
 from pe_lab.results import metrics, table_checks
 from pe_lab.results.read_points import LENGTH_KEYS, POINT_KEYS, metric_point
-from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.settings import declarations
+from pe_lab.runs.settings.declarations import check_keys
 from pe_lab.runs.settings.typed_values import checked
 from pe_lab.runs.studies.analysis_spec import (
     SUMMARIES,
@@ -125,12 +126,11 @@ def _extrapolation(where: str, values: object) -> Extrapolation:
 def _metric(where: str, values: object) -> MetricSpec:
     if isinstance(values, str):
         values = {"name": values}
-    fields = {"name": "exact_match", **_read(MetricSpec, where, values, point=POINT_KEYS)}
+    stated = _read(MetricSpec, where, values, point=POINT_KEYS)
+    fields = {"name": "exact_match", "show": "median", **stated}
+    check_keys(f"{where}: metric", [fields["name"]], metrics.BY_NAME)
+    check_keys(f"{where}: show", [fields["show"]], SUMMARIES)
     metric = MetricSpec(**fields)
-    if metric.name not in metrics.BY_NAME:
-        raise unknown(f"{where}: metric", metric.name, metrics.BY_NAME)
-    if metric.show not in SUMMARIES:
-        raise unknown(f"{where}: show", metric.show, SUMMARIES)
     style = metrics.BY_NAME[metric.name].style
     if style == "limit" and metric.show in ("mean", "iqm"):
         raise UserError(
@@ -224,8 +224,8 @@ def _claim(where: str, values: object) -> Claim:
         raise UserError(
             f"{where}: a claim has a text and names two variants, or one, got {values!r}."
         )
-    if claim.metric and claim.metric not in metrics.BY_NAME:
-        raise unknown(f"{where}: metric", claim.metric, metrics.BY_NAME)
+    if claim.metric:
+        check_keys(f"{where}: metric", [claim.metric], metrics.BY_NAME)
     if claim.is_mean and not claim.b:
         raise UserError(f"{where}: a mean is one over pairs of variants, but b is missing.")
     if claim.first_solved and (claim.b or claim.first_solved < 0):
@@ -251,7 +251,7 @@ def _dict(where: str, values: object, keys: Iterable[str] | None = None) -> Mapp
     if not isinstance(values, Mapping):
         raise UserError(f"{where} must be a dict, got {values!r}.")
     if keys is not None:
-        declarations.check_keys(where, values, keys)
+        check_keys(where, values, keys)
     return values
 
 

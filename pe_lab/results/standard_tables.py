@@ -64,15 +64,16 @@ def write(
     """Write a table of measures with one row for each variant.
 
     Args:
-      facts: columns before the measures, as cells by variant. The first has a cell for each row.
+      facts: columns between the names and the measures, by heading: a cell for each variant, or a
+        dash. "variant" replaces the names, and its variants are the rows.
       more: rows below those of the variants.
       beyond: numbers beyond the training lengths have an arrow, here or in their headings.
     """
-    facts = facts or {"variant": {variant: name(study, variant) for variant in study.by_name}}
+    facts = {"variant": {variant: name(study, variant) for variant in study.by_name}, **facts}
     summaries_of = [(metric.point.length, of(study, metric)) for metric in spec.measures]
     rows = []
-    for variant in next(iter(facts.values())):
-        row = [cells[variant] for cells in facts.values()]
+    for variant in facts["variant"]:
+        row = [cells.get(variant, Cell(DASH)) for cells in facts.values()]
         for length, measured in summaries_of:
             cell = measured.of(variant)
             row.append(_beyond_training(study, variant, length, cell) if beyond else cell)

@@ -23,6 +23,7 @@ from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
+from pe_lab.runs.settings.declarations import check_keys
 from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
 
 
@@ -93,12 +94,14 @@ def summarize(
     """Summarize the column `value` of a frame for each combination of labels.
 
     Args:
-      numbers: of `Study.numbers` or `values_at`.
+      numbers: of `Study.numbers` or `values_at`, or with a `value` of your own; NaN: unknown.
       rows, columns: the columns of the frame with the labels.
-      show: median, mean, iqm (the interquartile mean), seeds, best, count or solved.
+      show: median, mean, iqm (the interquartile mean), seeds, best, count (of the runs with the
+        value 1, among the known ones), or solved (of the solved runs of `Study.cases`).
       style: of the metric, as its file declares it.
       intervals: of the interquartile means of some cells, in place of those of their runs.
     """
+    check_keys("show", [show], SUMMARIES)
     places = _places(numbers, [*rows, *columns])
     by_size: dict[int, list[Key]] = {}
     for key, of_key in places.items():
@@ -124,6 +127,7 @@ def groups(frame: pd.DataFrame, dimensions: Sequence[str]) -> dict[Key, pd.DataF
 
 def _places(frame: pd.DataFrame, dimensions: Sequence[str]) -> dict[Key, list[int]]:
     """Return the places of the rows of each combination of labels, in the order of `groups`."""
+    check_keys("The frame", dimensions, frame)
     columns = [frame[dimension].tolist() for dimension in dimensions]
     keys = zip(*columns, strict=True) if columns else [()] * len(frame)
     places: dict[Key, list[int]] = {}

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_type_hints
 
-from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import DERIVED, InitFrom, Run
@@ -60,9 +60,9 @@ def with_seeds(run: Run, seed: object, data_seed: object) -> Run:
 
 def _check_attributes(task: Plugin, names: Sequence[str]) -> None:
     cls: Any = plugins.find("tasks", task.name)
+    owner = f"config.evaluate.attributes: the task {task.name}"
+    declarations.check_keys(owner, names, cls.attributes)
     for name in names:
-        if name not in cls.attributes:
-            raise unknown(f"config.evaluate.attributes: the task {task.name}", name, cls.attributes)
         if names.count(name) > 1:
             raise UserError(f"config.evaluate.attributes names {name!r} twice.")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pe_lab.results.plots import literal
-from pe_lab.runs.errors import unknown
+from pe_lab.runs.settings.declarations import check_keys
 from pe_lab.runs.system import files
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ FORMATS = tuple(suffix.removeprefix(".") for suffix in _METADATA)
 
 def check_formats(names: Iterable[str]) -> None:
     """Raise a UserError if a name is not one of FORMATS."""
-    for name in names:
-        if name not in FORMATS:
-            raise unknown("formats", name, FORMATS)
+    check_keys("formats", names, FORMATS)
 
 
 _NOTEBOOK_BACKENDS = ("inline", "ipympl", "widget")

@@ -48,8 +48,8 @@ def lines(
       data: one row for each number, with the columns x, y, `by` and run_id. A line has a gap where
         all of its runs have NaN.
       order: the lines, in the order of the legend; None: all, in the order of the rows.
-      labels: of the lines in the legend; None: their names.
-      looks: of the lines; None: one for each, in their order.
+      labels: of the lines in the legend; a line without one has its name.
+      looks: of the lines; a line without one gets the next free one.
       hollow: names of lines with hollow marks, or (name, x) of single hollow marks.
       centers: the values of the lines, with a row for each x and a column for each line; the runs
         are dots, because runs at one x have nothing in common with those at the next. None: the
@@ -60,13 +60,12 @@ def lines(
     """
     axes = axes or drawing.new_axes()
     names = list(data[by].unique()) if order is None else order
-    if looks is None:
-        looks = styles.assign([names])
+    looks = styles.assign([names], looks)
     groups = dict(list(data.groupby(by, sort=False, observed=True)))
     swarms = []
     for name in names:
         values = groups.get(name, data.iloc[:0])
-        label = name if labels is None else labels[name]
+        label = (labels or {}).get(name, name)
         center, bands = _centers(values, x, y)
         if centers is not None:
             center = centers[name].dropna()

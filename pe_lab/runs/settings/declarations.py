@@ -126,7 +126,7 @@ def check_keys(owner: str, values: Iterable[object], names: Iterable[str]) -> No
     names = list(names)
     for key in values:
         if key not in names:
-            raise unknown(owner, str(key), names)
+            raise unknown(owner, str(key), map(str, names))
 
 
 def read(
