@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 from matplotlib import pyplot
+from matplotlib.figure import Figure
 
 from pe_lab.results import frame
 from pe_lab.sweeps import design_checks, study
+from tests.results import fake_study
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("encodings", "positions", "tasks")
@@ -105,9 +107,13 @@ PLAIN = [program for program in programs() if not program.startswith("# ")]
 def test_the_pages_have_a_reused_encoding_an_attribute_and_four_analyses():
     first_lines = [program.splitlines()[0] for program in PLAIN]
     attribute = "from dataclasses import dataclass"
-    own_table = "formats, frame, selection, standard_tables, summary"
-    analyses = [f"from pe_lab.results import {names}" for names in ("frame", own_table, "frame")]
-    analyses.append("from pe_lab.contrib.grids import run_scores")
+    own_table = "formats, frame, latex, selection, standard_tables, summary"
+    analyses = [
+        f"from pe_lab.results import {own_table}",
+        "from matplotlib import pyplot",
+        "from pe_lab.results import frame",
+        "from pe_lab.contrib.grids import run_scores",
+    ]
     assert first_lines == ["import jax", attribute, *analyses]
 
 
@@ -115,12 +121,25 @@ def test_the_pages_have_a_reused_encoding_an_attribute_and_four_analyses():
 @pytest.mark.parametrize("program", PLAIN)
 def test_a_program_runs(program, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
-    exec(compile(program, "a page", "exec"), {"__name__": "a_user"})
+    saved = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path: saved.append(figure))
+    variables = {"__name__": "a_user"}
+    exec(compile(program, "a page", "exec"), variables)
     pyplot.close("all")  # a user's figures stay open
     printed = capsys.readouterr().out
-    # Of the quickstart, of noise_pilot and of suite_grid:copying.
+    # Of noise_pilot and of suite_grid:copying.
     shown = ("shaw", "t5_bias", "Shaw")
     assert "print(" not in program or any(name in printed for name in shown)
+    if "as_latex" in program:
+        table = variables["table"]
+        assert table.header[:3] == ("variant", "exact match lost", "loses less than 0.5")
+        assert fake_study.texts(table)["t5_bias"][1] == "3/6 [0.19, 0.81]"
+        for text in (f"## {table.title}", table.caption, *table.notes, r"\begin{table}"):
+            assert text in printed
+    assert len(saved) == program.count("savefig")
+    for figure in saved:
+        lines = [line for axes in figure.axes for line in axes.get_legend().legend_handles]
+        assert len({line.get_color() for line in lines}) == len(lines) == 5
 
 
 @pytest.fixture(scope="module")

@@ -27,12 +27,12 @@ API = {
     "Studies": ("runs.grid", "runs.studies.analysis_spec"),
     "Results": (
         *("results.frame", "results.study", "results.summary", "results.selection"),
-        *("results.standard_tables", "results.formats"),
+        *("results.standard_tables", "results.formats", "results.latex"),
         *("contrib.prose.numbers", "contrib.grids.run_scores"),
     ),
     "Plots": (
         *("results.plots.lines", "results.plots.intervals"),
-        *("results.plots.heat_map", "contrib.grids.setting_dots"),
+        *("results.plots.heat_map", "results.plots.styles", "contrib.grids.setting_dots"),
     ),
     "Inspection": (
         "contrib.inspection.untrained",
