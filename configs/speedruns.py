@@ -11,12 +11,13 @@
 
 docs/claims.md has the claims, their sources and our verdicts. Forms are in the order of their
 value. Models have 2 layers and width 64 if a form does not say more, and 4 heads. Tasks have the
-lengths and batches of suite_grid, and text those of real_text up to 1,024 bytes. Two learning
-rates and five seeds, the fewest that give a contrast an interval. The text has 200 runs, half of
-them with a quarter of the steps; copying has half and all of the steps of suite_grid. The other
-forms have one budget. Core-hours of tasks are the estimate of `--dry-run`. Those of text are
-1e13 FLOPs of a run of width 64 and 3e13 of width 128, at 90 and 170 GFLOP/s of an idle core, and
-are two to three times as many on a busy one. In all about 15.
+lengths and batches of suite_grid. Text is that of real_text up to 1,024 bytes, whose docstring has
+the command that prepares the corpus. Two learning rates and five seeds, the fewest that give a
+contrast an interval. The text has 200 runs, half of them with a quarter of the steps; copying has
+half and all of the steps of suite_grid. The other forms have one budget. Core-hours of tasks are
+the estimate of `--dry-run`. Those of text are 1e13 FLOPs of a run of width 64 and 3e13 of width
+128, at 90 and 170 GFLOP/s of an idle core, and are two to three times as many on a busy one. In all
+about 15.
 
 Declared before the runs, at the rate that validation chooses: the contrasts below, in exact match
 at twice the training length, and for text in bits per byte at the training length and at four

@@ -27,7 +27,7 @@ Declared before the runs, at the rate that validation chooses:
 - A cell (depth d, k) of blocks is learned if at least three of four seeds solve it and have an
   exact match of 0.9 or more at 36 letters, of which training shows none. The largest learned k of
   each depth; expected to grow with the depth. The share of the 15 cells that are learned if and
-  only if k <= d + 2.
+  only if k <= d + 2 (`python -m experiments.declared state_tracking FOLDER`).
 
 The law k <= d + 2 of Yang et al. 2025 (https://arxiv.org/abs/2506.16055) is about models that label
 each prefix at its own letter. No layout has targets at tokens of the prompt. So `blocks` asks an
@@ -143,15 +143,22 @@ def _of_groups(names):
 
 
 def _of_blocks(depths, blocks):
-    labels = {depth: f"{depth} layer{'s' * (depth > 1)}" for depth in depths}
-    layers = {"model.num_layers": [grid.labelled(labels[depth], depth) for depth in depths]}
+    layers = {"model.num_layers": [grid.labelled(layers_label(depth), depth) for depth in depths]}
     points = []
     for num_blocks in blocks:
         task = dict(name="alternating_blocks", blocks=num_blocks, answer="last")
-        points += _lengths(f"{num_blocks} blocks", task, num_blocks, _LETTERS)
+        points += _lengths(blocks_label(num_blocks), task, num_blocks, _LETTERS)
     attention, without = grid.labelled("", "attention"), grid.labelled("", ())
     nope = _points([(dict(name="nope"),)], attention, without)
     return grid.product(nope, layers, points)
+
+
+def layers_label(depth):
+    return f"{depth} layer{'s' * (depth > 1)}"
+
+
+def blocks_label(num_blocks):
+    return f"{num_blocks} blocks"
 
 
 def _lengths(name, task, shortest, longest):

@@ -5,26 +5,27 @@
     python -m experiments.declared size_ladder FOLDER... --reference=FOLDER,... [--solved-in=FOLDER]
     python -m experiments.declared alphabet FOLDER
     python -m experiments.declared real_text FOLDER FOLDERS_OF_SUITE_GRID...
+    python -m experiments.declared state_tracking FOLDER
 
 FOLDER is the folder of a study, such as results/published/suite_grid_copying. The first argument is
 the config, whose docstring declares the rules. Runs of all folders are read together, each once:
 `convolution` needs those of its form `tasks`; `more_seeds` those of its study and of suite_grid;
 `size_ladder` those of one size, as its reference those of suite_grid and of convolution, and a size
 that must be solved too, 2 x 128 for 4 x 128; `alphabet` those of its study; `real_text` those of
-its study, in the first folder, and of suite_grid.
+its study, in the first folder, and of suite_grid; `state_tracking` those of its form `blocks`.
 """
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.declared import common, ladder, repeats, text_tiers, tiers
+from experiments.declared import common, depth, ladder, repeats, text_tiers, tiers
 from pe_lab import cli
 from pe_lab.cli._arguments import argument, arguments, flag, separated
 from pe_lab.results import frame
 from pe_lab.runs.errors import UserError
 
-CONFIGS = ("convolution", "more_seeds", "size_ladder", "alphabet", "real_text")
+CONFIGS = ("convolution", "more_seeds", "size_ladder", "alphabet", "real_text", "state_tracking")
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ _LINES: Mapping[str, Callable[[Options], list[str]]] = {
         common.read([options.solved_in]) if options.solved_in else None,
     ),
     "alphabet": lambda options: repeats.alphabet_lines(options.folders[0]),
+    "state_tracking": lambda options: depth.blocks_lines(common.read(options.folders)),
     "real_text": lambda options: text_tiers.real_text_lines(
         frame.read(options.folders[0]), common.read(options.folders[1:])
     ),

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from configs import convolution, more_seeds
+from configs import convolution, more_seeds, state_tracking
 from experiments.declared import __main__ as declared
-from experiments.declared import common, ladder, repeats, text_tiers, tiers
+from experiments.declared import common, depth, ladder, repeats, text_tiers, tiers
 from pe_lab.results import frame
 from pe_lab.runs.errors import UserError
 from tests.results.test_text_study import folder_of
@@ -180,3 +180,22 @@ def test_the_effect_of_repeats_is_the_difference_of_the_two_sides_of_the_median(
 
 def test_an_alphabet_with_few_examples_on_a_side_is_not_used():
     assert repeats.repeat_effect(attributes(above=0.2, below=0.8, count_above=5)) is None
+
+
+def test_a_depth_learns_the_blocks_of_which_three_seeds_extrapolate():
+    """In planted runs a depth d learns k up to d + 2."""
+    cells = []
+    for layers in state_tracking.DEPTHS:
+        for blocks in state_tracking.BLOCKS:
+            score = 0.95 if blocks <= layers + 2 else 0.85
+            cell = planted({"nope": score}, state_tracking.blocks_label(blocks), seeds=range(4))
+            cell["model.num_layers"] = state_tracking.layers_label(layers)
+            cells.append(cell.rename(columns={common.SCORE: "1.5x"}))
+    lines = depth.blocks_lines(pd.concat(cells))
+    assert lines[0] == "depth 1: learned 3; largest 3"
+    assert lines[2:] == [
+        "depth 3: learned 3, 5; largest 5",
+        "15/15 cells are learned if and only if k <= d + 2",
+    ]
+    assert depth.is_learned(cells[0].assign(solved=cells[0]["seed"] > 0))
+    assert not depth.is_learned(cells[0].assign(solved=cells[0]["seed"] > 1))
