@@ -1,5 +1,7 @@
 """Configuration of Sphinx. `python -m docs.site` writes the pages and calls Sphinx."""
 
+from pathlib import Path
+
 from sphinx.application import Sphinx
 
 import pe_lab
@@ -33,6 +35,7 @@ html_math_renderer = "mathml"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 import pytest
+import sphinx
 
 from docs.build import suite_rows, tasks
 from docs.site import check, encoding_pages, layout, mathml, reference_pages, staging
@@ -121,6 +122,16 @@ def test_a_search_leaves_out_the_changelog(tmp_path):
     staging.write(ROOT, tmp_path, generated=dict.fromkeys(_PARENTS, "# Page\n"))
     assert (tmp_path / "changelog.md").read_text().startswith("---\nnosearch: true\n---\n")
     assert "nosearch" not in (tmp_path / "guide.md").read_text()
+
+
+def test_the_order_of_a_search_has_the_scores_of_sphinx_but_for_encodings():
+    scorer = (ROOT / "docs/site/scorer.js").read_text(encoding="utf-8")
+    assert 'docname.startsWith("encodings/") ? _ENCODING : 0' in scorer
+    theirs = Path(sphinx.__file__).parent / "themes/basic/static/searchtools.js"
+    begin = theirs.read_text(encoding="utf-8").partition("Scorer = {")[2].partition("};")[0]
+    values = re.findall(r"(\w+): (-?\d+)", scorer)
+    assert len(values) == 10
+    assert values == re.findall(r"(\w+): (-?\d+)", begin)
 
 
 def test_the_api_has_every_module_that_the_page_of_results_recommends():
