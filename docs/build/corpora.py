@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from docs.build import markdown
+from pe_lab import parts
 from pe_lab.data import made
 from pe_lab.data.made import stories
 
@@ -137,15 +138,15 @@ def measure(
 
 def section(root: Path) -> str:
     """Return the descriptions of the corpora, and the table of the record below `root`."""
-    parts = []
+    texts = []
     for name in made.HASHES:
-        module = importlib.import_module(f"pe_lab.data.made.{name}")
+        module = importlib.import_module(parts.module("data.made", name) or "")
         description = inspect.cleandoc(module.__doc__ or "")
-        parts += [f"### {name}", description, f"Hash: `{made.HASHES[name]}`."]
+        texts += [f"### {name}", description, f"Hash: `{made.HASHES[name]}`."]
     if (root / RECORD).exists():
         record = json.loads((root / RECORD).read_text(encoding="utf-8"))
-        parts.append(_table(record))
-    return "\n\n".join(parts)
+        texts.append(_table(record))
+    return "\n\n".join(texts)
 
 
 def _table(record: Measurement) -> str:

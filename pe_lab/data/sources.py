@@ -104,51 +104,6 @@ def named_entries(folder: Path) -> dict[str, list[Path]]:
     return entries
 
 
-def pairs(source: str, target: str, folder: Path | None = None) -> Rows:
-    """Return the rows {"source", "target"} of the lines of two files, or of the files of a folder.
-
-    In a folder, lines of NAME.source belong to lines of NAME.target. Pairs are assigned to splits
-    by the hash of their source, without duplicates and pairs with an empty side.
-
-    Raises:
-      UserError: files are missing, not UTF-8, not of equal length, or too short for three splits.
-    """
-    file_pairs = [(Path(source), Path(target))]
-    if folder is not None:
-        file_pairs = _matching_files(folder, source, target)
-    groups: dict[bytes, list[Row]] = {}
-    for source_file, target_file in file_pairs:
-        source_lines = files.utf8(source_file).splitlines()
-        target_lines = files.utf8(target_file).splitlines()
-        if len(source_lines) != len(target_lines):
-            raise UserError(
-                f"{source_file} has {len(source_lines)} lines and {target_file} has "
-                f"{len(target_lines)}: aligned files have equally many."
-            )
-        for source_line, target_line in zip(source_lines, target_lines, strict=True):
-            if not source_line.strip() or not target_line.strip():
-                continue
-            row = {"source": source_line, "target": target_line}
-            # Translations of equal lines belong to the same split.
-            group = groups.setdefault(source_line, [])
-            if row not in group:
-                group.append(row)
-    description = f"{source} and {target}" if folder is None else f"The folder {folder}"
-    return by_hash(groups, description, "pairs")
-
-
-def _matching_files(folder: Path, source: str, target: str) -> list[tuple[Path, Path]]:
-    """Return the pairs of files NAME.source and NAME.target of a folder."""
-    source_files = sorted(folder.rglob(f"*.{source}"))
-    if not source_files:
-        raise UserError(f"The folder {folder} holds no files NAME.{source} and NAME.{target}.")
-    pairs = []
-    for file in source_files:
-        name = file.name.removesuffix(source) + target
-        pairs.append((file, file.with_name(name)))
-    return pairs
-
-
 def _cut(file: Path, sizes: tuple[int, int, int] | None = None) -> Rows:
     """Cut a file into splits: at these numbers of bytes, or at 80 and 90 percent of its characters.
 

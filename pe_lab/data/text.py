@@ -18,6 +18,7 @@ try:
 except ModuleNotFoundError as e:
     raise UserError("Text needs tensorflow-datasets: pip install 'pe_lab[text]'.") from e
 
+from pe_lab import parts
 from pe_lab.data import builders, made
 from pe_lab.data.sources import Row, Rows, by_hash
 
@@ -52,7 +53,9 @@ def prepare_made(name: str, data_dir: Path) -> str:
     corpus = f"corpus/{sha256}"
     if (data_dir / corpus / builders.VERSION).exists():
         return corpus
-    module = importlib.import_module(f"pe_lab.data.made.{name}")
+    path = parts.module("data.made", name)
+    assert path is not None  # each name of HASHES has its file
+    module = importlib.import_module(path)
     groups: dict[bytes, list[Row]] = {}
     for row in module.rows():
         groups[next(iter(row.values()))] = [row]  # by its first text

@@ -8,9 +8,8 @@ import pytest
 
 from docs.build import corpora
 from pe_lab.data import made, text
-from pe_lab.data.made import sentences, stories
+from pe_lab.data.made import stories
 from pe_lab.data.made.draws import CorpusDraws
-from pe_lab.data.made.words import ADJECTIVES, NOUNS, TRADES, VERBS
 from pe_lab.runs.errors import UserError
 
 
@@ -18,12 +17,6 @@ from pe_lab.runs.errors import UserError
 def texts():
     """The first 30 stories."""
     return [row["text"].decode() for row in itertools.islice(stories.rows(), 30)]
-
-
-@pytest.fixture(scope="module")
-def pairs():
-    rows = itertools.islice(sentences.rows(), 300)
-    return [(row["source"].decode(), row["target"].decode()) for row in rows]
 
 
 # Another hash means that the machine makes another text than the published runs read.
@@ -142,40 +135,6 @@ def test_the_page_shows_every_corpus_and_a_measured_table(tmp_path):
     lines = [re.sub(" +", " ", line) for line in corpora.section(tmp_path).splitlines()]
     assert "| the last 0 bytes | 4.38 |" in lines
     assert "| the last 5 bytes, copies from the last 128 | 1.66 |" in lines
-
-
-def test_a_translation_has_the_words_of_its_sentence_in_another_order(pairs):
-    dictionary = sentences._dictionary()
-    roots = {translation: english for english, translation in dictionary.items()}
-    plurals = {form: verb.plural for verb in VERBS for form in verb}
-    english = {*NOUNS, *TRADES, *ADJECTIVES, *plurals.values()}
-    for source, target in pairs:
-        expected = []
-        for word in source.split():
-            root = plurals.get(word, word)
-            root = root if root in english else root.removesuffix("s")
-            if root in english:
-                expected.append(root)
-        found = []
-        for word in target.split():
-            for root in (word, word.removesuffix("n"), word.removesuffix("n").removesuffix("ra")):
-                if root in roots:
-                    found.append(roots[root])
-                    break
-        assert sorted(found) == sorted(expected)
-        assert source.split().count("who") == target.split().count("ke")
-
-
-def test_the_last_word_of_a_translation_is_the_verb_of_the_subject(pairs):
-    """The subject is the first word of the target, and its verb the last; both show the number."""
-    dictionary = sentences._dictionary()
-    verbs = {dictionary[verb.plural] for verb in VERBS}
-    trades = {dictionary[trade] for trade in TRADES}
-    for _, target in pairs:
-        subject, *_, verb = target.split()
-        is_plural = subject not in trades
-        root = verb.removesuffix("n") if is_plural else verb
-        assert {root, root.removesuffix("ra")} & verbs
 
 
 def test_draws_are_those_of_pythons_guaranteed_sequence():

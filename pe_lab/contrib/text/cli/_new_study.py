@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pe_lab.cli.new import check_unused
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.system import files
+from pe_lab.runs.system import files, names
 
 if TYPE_CHECKING:
     from pe_lab.tasks.language_model import LanguageModel
@@ -29,7 +28,7 @@ def write(root: Path, name: str, path: str) -> Path:
     file = Path("configs" if (root / "configs").is_dir() else "", f"{name}.py")
     if (root / file).exists():
         raise UserError(f"{file} exists; take another name.")
-    check_unused(name)
+    names.check_unused_module(name)
     within_documents, length = _windows(path)
     literal = json.dumps(path, ensure_ascii=False)
     values = {

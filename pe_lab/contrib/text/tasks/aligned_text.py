@@ -100,12 +100,14 @@ class AlignedText(Task):
 
     @functools.cached_property
     def corpus(self) -> str:
-        from pe_lab.data import made, sources, text  # TFDS takes a second to import
+        # TFDS takes a second to import.
+        from pe_lab.contrib.text.data import aligned_files
+        from pe_lab.data import made, text
 
         folder = Path(user_path(self.data_dir))
         if self.dataset is None:
             path = None if self.path is None else Path(user_path(self.path))
-            rows = sources.pairs(user_path(self.source), user_path(self.target), path)
+            rows = aligned_files.pairs(user_path(self.source), user_path(self.target), path)
             return text.prepare(rows, folder)
         if self.dataset in made.HASHES:
             return text.prepare_made(self.dataset, folder)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from pe_lab import cli
-from pe_lab.cli import new
+from pe_lab.contrib.laws.cli import new
 from pe_lab.runs.errors import UserError
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 MEMBERS = {
     "encodings": "my_encoding",
     "positions": "my_scheme",

@@ -1,0 +1,1 @@
+"""Corpora that code makes, in addition to those of pe_lab/data/made."""
