@@ -17,6 +17,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments import folders
 from pe_lab import cli
 from pe_lab.cli import _studies
 from pe_lab.cli._arguments import argument, flag
@@ -27,7 +28,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies import study_files
-from pe_lab.runs.system import commands, files
+from pe_lab.runs.system import commands
 from pe_lab.sweeps import changed_code
 
 ROWS = Path("results/published/suite_rows")
@@ -91,7 +92,7 @@ def _publish_row(file: Path, options: Options) -> int:
         if (names := _rows_in(folder)) != {label}:
             raise UserError(f"{file} has the label {label!r}, and its study has {_listed(names)}.")
         target = ROWS / train_rows.folder_name(label)
-        files.restore_folder(target)
+        folders.restore_folder(target)
         if target.exists() and (names := _rows_in(target)) != {label}:
             raise UserError(
                 f"{target} holds {_listed(names)}, and no row is replaced by another one: give "
@@ -105,14 +106,14 @@ def _publish_row(file: Path, options: Options) -> int:
         rows = suite_tables.united(published, [folder], train_rows.protocol(forms.FULL))
         if rows.left_out:
             raise UserError(f"{file} is no row of the suite: {rows.left_out[0]}")
-        files.replace_folder(folder, target)
+        folders.replace_folder(folder, target)
     print(f"published the row of {label} in {target}; python -m docs.build adds it to the table")
     return 0
 
 
 def _rows_in(folder: Path) -> set[str]:
     """Return the names of the rows of a study of the suite."""
-    _, entries = study_files.study_of(folder)
+    entries = study_files.read(folder).entries
     return {labels.get("model.encodings", "") for labels, _ in entries}
 
 
@@ -149,7 +150,7 @@ def _check_published(target: Path, study: Study) -> None:
     """Refuse to lose published runs, such as those of other variants."""
     if not (target / "study.json").exists():
         return
-    _, entries = study_files.study_of(target)
+    entries = study_files.read(target).entries
     lost = {run_id for _, run_id in entries} - set(study.cases["run_id"])
     if lost:
         raise UserError(

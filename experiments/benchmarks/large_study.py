@@ -50,7 +50,7 @@ def sweep():
 def write(folder: Path, count: int) -> int:
     """Write a study of about this many records, and return their number."""
     published = records.read_all(SOURCE)
-    _, entries = study_files.study_of(SOURCE)
+    entries = study_files.read(SOURCE).entries
     of_variant: dict[tuple[str, ...], list[object]] = {}
     for labels, run_id in entries:
         key = tuple(text for axis, text in labels.items() if axis != "seed")

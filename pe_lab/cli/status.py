@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.cli import _config_files, _studies
+from pe_lab.cli import _config_files, _studies, _training
 from pe_lab.cli._arguments import allow_plugins, argument, flag, whole_number
 from pe_lab.runs.system import terminal, texts
 from pe_lab.sweeps import durations, status
@@ -38,9 +38,7 @@ def run(options: Options) -> int:
     from pe_lab.sweeps.launchers.local import Local
 
     failed = sweep.retry(options.study, Local(workers=options.workers))
-    for run_id, error in failed.items():
-        terminal.show(f"failed: {run_id}: {error}", is_error=True)
-    return 1 if failed else 0
+    return _training.report(failed)
 
 
 def lines(found: status.Status, workers: int | None = None) -> Iterable[str]:

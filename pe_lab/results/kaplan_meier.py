@@ -7,7 +7,6 @@ it might have extrapolated later.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,27 +15,18 @@ from pe_lab.runs.records import records
 from pe_lab.runs.studies.first_steps import FirstStep
 
 
-@dataclass(frozen=True)
-class Reached:
-    """Kaplan and Meier's estimate of the share of runs that have reached a threshold.
+def reached(times: Sequence[FirstStep]) -> tuple[Int[np.ndarray, "n"], Float[np.ndarray, "n"]]:
+    """Return the estimated share of the runs of a variant that have reached the threshold.
 
-    Attributes:
-      steps: every step at which a run reached it or was censored.
-      shares: at these steps and up to the next one.
+    Returns:
+      Every step at which a run reached it or was censored, and the shares from there on.
     """
-
-    steps: Int[np.ndarray, "n"]
-    shares: Float[np.ndarray, "n"]
-
-
-def reached(times: Sequence[FirstStep]) -> Reached:
-    """Return the estimate for the runs of a variant, of which there is at least one."""
     from scipy import stats  # slow to import
 
     steps = [time.step for time in times]
     is_censored = [not time.reached for time in times]
     remaining = stats.ecdf(stats.CensoredData.right_censored(steps, is_censored)).sf
-    return Reached(remaining.quantiles.astype(int), 1 - remaining.probabilities)
+    return remaining.quantiles.astype(int), 1 - remaining.probabilities
 
 
 def median(times: Sequence[FirstStep]) -> FirstStep | None:
@@ -46,10 +36,10 @@ def median(times: Sequence[FirstStep]) -> FirstStep | None:
     """
     if not times:
         return None
-    estimate = reached(times)
-    is_above = estimate.shares >= 0.5 - records.ROUNDING
+    steps, shares = reached(times)
+    is_above = shares >= 0.5 - records.ROUNDING
     num_reached = sum(time.reached for time in times)
     if 2 * num_reached >= len(times):
-        return FirstStep(int(estimate.steps[is_above][0]))
+        return FirstStep(int(steps[is_above][0]))
     # With runs censored early, the share may cross one half nevertheless.
-    return FirstStep(int(estimate.steps[~is_above][-1]), reached=False)
+    return FirstStep(int(steps[~is_above][-1]), reached=False)

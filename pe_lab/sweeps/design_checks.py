@@ -16,7 +16,6 @@ from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import Entry, ExpandedStudy
 from pe_lab.sweeps.variants import by_variant, run_ids
 from pe_lab.training import leaks, shifts
-from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.setup import Setup
 
@@ -47,12 +46,6 @@ def notes(study: ExpandedStudy, seeds: int, setups: Setups | None = None) -> lis
         *_lengths_out_of_reach(variants, setup_of),
         *_repeated_inputs(setup_of.values()),
     ]
-
-
-def untrainable(run: Run) -> str | None:
-    """Return why an encoding or a scheme has no positions for the training lengths, or None."""
-    setup = build_setup(run, trained=False)
-    return out_of_reach(setup, run.train.max_length, 0, train=True)
 
 
 def _setups(study: ExpandedStudy, setups: Setups) -> dict[Run, Setup]:

@@ -147,7 +147,7 @@ def make(study: ExpandedStudy, folder: Path) -> Plan:
 def _check_name(study: ExpandedStudy, folder: Path) -> None:
     """Refuse a folder with a study of another name, whose tables would be replaced."""
     try:
-        name, _ = study_files.study_of(folder)
+        name = study_files.read(folder).name
     except UserError:  # there is none, or its file is damaged and will be written again
         return
     if name != study.name:

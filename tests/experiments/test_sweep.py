@@ -171,7 +171,7 @@ def test_study_json_is_published_last_and_with_its_digest(tmp_path):
     newest = max(published.iterdir(), key=lambda path: path.stat().st_mtime_ns)
     assert newest.name == "study.json"
     assert len(json.loads(newest.read_text())["digest"]) == 64
-    assert study_files.study_of(published) == study_files.study_of(folder)
+    assert study_files.read(published) == study_files.read(folder)
 
 
 @pytest.mark.full

@@ -81,10 +81,10 @@ def times(*steps):
 
 def test_the_estimate_of_kaplan_and_meier_by_hand():
     """At 1 one of five, at 3 one of the three that are left, at 5 the last one."""
-    estimate = kaplan_meier.reached(times(1, -2, 3, -4, 5))
-    assert estimate.steps.tolist() == [1, 2, 3, 4, 5]
+    steps, shares = kaplan_meier.reached(times(1, -2, 3, -4, 5))
+    assert steps.tolist() == [1, 2, 3, 4, 5]
     by_hand = [1 / 5, 1 / 5, 1 - 4 / 5 * 2 / 3, 1 - 4 / 5 * 2 / 3, 1]
-    assert estimate.shares.tolist() == pytest.approx(by_hand)
+    assert shares.tolist() == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize(

@@ -146,11 +146,11 @@ def export(folder: Path, to: str, out: Path, **options: object) -> int:
     """
     if to not in WRITERS:
         raise unknown("--to", to, WRITERS)
-    study, entries = study_files.study_of(folder)
+    study = study_files.read(folder)
     by_id = records.read_all(folder)
-    study_labels.check(folder, entries, by_id)
+    study_labels.check(folder, study.entries, by_id)
     # By run id, because an entry may occur twice.
-    labels_of = {run_id: labels for labels, run_id in entries}
+    labels_of = {run_id: labels for labels, run_id in study.entries}
     number = 0
     for run_id, labels in labels_of.items():
         record = by_id.get(run_id)
@@ -159,8 +159,8 @@ def export(folder: Path, to: str, out: Path, **options: object) -> int:
         # Runs of all seeds are one group.
         axes = [axis for axis in labels if axis not in SEED_AXES]
         without_seed = [labels[axis] for axis in axes if labels[axis]]
-        label = " ".join(without_seed) or study
-        writer = WRITERS[to](out, study, label, record, **options)
+        label = " ".join(without_seed) or study.name
+        writer = WRITERS[to](out, study.name, label, record, **options)
         write(writer, record)
         number += 1
     return number

@@ -16,9 +16,12 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
 from pe_lab.runs.records import records
 from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.run import Run
 from pe_lab.runs.system import files, names, terminal
-from pe_lab.sweeps import design_checks, stages, study
+from pe_lab.sweeps import stages, study
 from pe_lab.sweeps.stages import Failures, Mode
+from pe_lab.training.build import build_setup
+from pe_lab.training.checks import out_of_reach
 
 Encodings = tuple[JsonObject, ...]  # of one row
 _COST_STEPS = 15  # timed steps of an encoding, each in turn with steps of nope
@@ -107,7 +110,7 @@ def _trainable_tasks(
     tasks = []
     for task in form.tasks:
         points = _points(form, label, encodings, [task])
-        reason = design_checks.untrainable(study.expand(form.name, values, points, folder).runs[0])
+        reason = untrainable(study.expand(form.name, values, points, folder).runs[0])
         if reason is None:
             tasks.append(task)
         else:
@@ -115,6 +118,12 @@ def _trainable_tasks(
     if not tasks:
         raise UserError(f"{label} has no positions for the training lengths of any task.")
     return tasks
+
+
+def untrainable(run: Run) -> str | None:
+    """Return why an encoding or a scheme has no positions for the training lengths, or None."""
+    setup = build_setup(run, trained=False)
+    return out_of_reach(setup, run.train.max_length, 0, train=True)
 
 
 def _train(

@@ -13,6 +13,7 @@ import jinja2
 
 from pe_lab.contrib.report import against as _against
 from pe_lab.contrib.report import data, images, study_file
+from pe_lab.contrib.report.html_table import as_html
 from pe_lab.results import formats, selection, tables
 from pe_lab.results.plots import plotted as plotted_study
 from pe_lab.results.study import Study
@@ -69,7 +70,7 @@ def write(
         downloads=_downloads(study, study_tables, folder, run_records),
         data=data.of(plotted, run_records),
         images=images.of(plotted),
-        tables=[(table.title, formats.as_html(table)) for table in shown_tables],
+        tables=[(table.title, as_html(table)) for table in shown_tables],
         problems=[(variants[record["run_id"]], record) for record in unfinished],
         against=against,
     )

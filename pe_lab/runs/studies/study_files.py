@@ -18,6 +18,7 @@ from typing import Any
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.records import records
 from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.settings.evaluation_settings import plain
 from pe_lab.runs.system import files, names, texts
 
 Entry = tuple[dict[str, str], str]  # labels by axis, run id
@@ -132,18 +133,9 @@ def _study(content: JsonObject) -> StudyFile:
     if "/" in name:  # `publish` names a folder after it
         raise ValueError("its name is a path")
     names.plain(name, "a study")
-    if texts.printable_values(content) != _as_json(content):
+    if texts.printable_values(content) != plain(content):  # with lists, as JSON gives them back
         raise ValueError("a text in it has a control character")
     return StudyFile(name, entries, _with_new_names(analysis))
-
-
-def _as_json(content: object) -> object:
-    """Return plain data with lists in place of tuples, as JSON gives it back."""
-    if isinstance(content, Mapping):
-        return {key: _as_json(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_as_json(value) for value in content]
-    return content
 
 
 def _typed(values: JsonObject, key: str, kind: type) -> Any:
@@ -157,12 +149,6 @@ def _typed(values: JsonObject, key: str, kind: type) -> Any:
     if not isinstance(values[key], kind):
         raise ValueError(f"its {key} has the wrong type")
     return values[key]
-
-
-def study_of(folder: Path) -> tuple[str, list[Entry]]:
-    """Return the name and the entries of the study in a folder; errors as for `read`."""
-    study = read(folder)
-    return study.name, study.entries
 
 
 def _with_new_names(analysis: JsonObject) -> dict[str, object]:

@@ -19,7 +19,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.settings.labels import parse_several
 from pe_lab.studies import suite_grid
-from pe_lab.sweeps import design_checks, study
+from pe_lab.sweeps import study
 from tests.experiments.entry_points import call, refused
 
 ROOT = Path(__file__).parents[3]
@@ -212,10 +212,10 @@ def test_a_quick_row_that_is_published_is_not_trained_and_is_in_the_table(tmp_pa
 @pytest.mark.slow
 def test_a_table_that_ends_before_the_training_length_has_a_reason():
     (learned,) = parse_several("learned(max_positions=8)")
-    reason = design_checks.untrainable(runs(learned)[0])
+    reason = train_rows.untrainable(runs(learned)[0])
     assert reason == "learned has positions 0..7; length 4 asks for position 9"
     (learned,) = parse_several("learned(max_positions=10)")  # the tests are longer
-    assert design_checks.untrainable(runs(learned)[0]) is None
+    assert train_rows.untrainable(runs(learned)[0]) is None
 
 
 def test_an_encoding_may_have_positions_of_its_own():

@@ -5,7 +5,6 @@ import sys
 
 import pe_lab
 from pe_lab import cli
-from pe_lab.contrib.integrity.cli import doctor
 
 
 def test_the_doctor_computes_and_names_the_devices(capsys):

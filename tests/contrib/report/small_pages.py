@@ -19,7 +19,7 @@ def page_data(folder):
 
 def downloaded(folder, tmp_path):
     """The module of the downloaded config, and the entries of the study."""
-    _, entries = study_files.study_of(folder)
+    entries = study_files.read(folder).entries
     run_records = records.read_all(folder).values()
     file = tmp_path / "again.py"
     text = study_file.source(study_files.read(folder), run_records, 0)

@@ -132,7 +132,7 @@ def foreign_study(tmp_path):
 def test_no_command_imports_what_a_foreign_results_folder_names(
     package, foreign_study, command, arguments, status
 ):
-    _, entries = study_files.study_of(foreign_study)
+    entries = study_files.read(foreign_study).entries
     arguments = [argument.replace("RUN", entries[0][1]) for argument in arguments]
     arguments = [foreign_study, *arguments]
     done = call(command, *arguments, path=[package.parent])

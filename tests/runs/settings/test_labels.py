@@ -1,7 +1,6 @@
 import pytest
 
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.settings import labels
 from pe_lab.runs.settings.labels import agrees, label, parse, parse_several
 
 ROPE = dict(name="rope", scaling="yarn", factor=4.0, trained_length=None)
@@ -238,30 +237,3 @@ def test_a_part_as_it_is_asked_for_agrees(asked, actual):
 )
 def test_a_part_that_differs_does_not_agree(asked, actual):
     assert agrees(asked, actual) is False
-
-
-def test_a_list_may_have_labels_of_its_own():
-    text = (
-        "mine=my.module:Mine(size=(1, 2)), rope(base=5e5), my 2nd = dict(name='a:B', word='x, y=z')"
-    )
-    assert labels.parse_labelled(text) == {
-        "mine": ({"name": "my.module:Mine", "size": (1, 2)},),
-        "rope(base=500000.0)": ({"name": "rope", "base": 5e5},),
-        "my 2nd": ({"name": "a:B", "word": "x, y=z"},),
-    }
-    assert labels.parse_labelled("both=rope + alibi, rope + alibi") == {
-        "both": ({"name": "rope"}, {"name": "alibi"}),
-        "rope + alibi": ({"name": "rope"}, {"name": "alibi"}),
-    }
-
-
-@pytest.mark.parametrize("text", ["rope, rope", "mine=rope, mine=alibi", "rope=alibi, rope"])
-def test_two_plugins_of_one_label_are_refused(text):
-    with pytest.raises(UserError, match="Two of the encodings are called"):
-        labels.parse_labelled(text)
-
-
-@pytest.mark.parametrize("text", ["", "mine=", "a=b=c", "=rope", "rope,"])
-def test_a_list_with_labels_that_cannot_be_read_is_refused(text):
-    with pytest.raises(UserError, match="does not read like"):
-        labels.parse_labelled(text)

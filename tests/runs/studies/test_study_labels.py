@@ -34,7 +34,7 @@ ROPE, ALIBI, NOPE = (tiny.run(name) for name in ("rope", "alibi", "nope"))
 
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
 def test_labels_of_published_studies_agree(folder):
-    _, entries = study_files.study_of(folder)
+    entries = study_files.read(folder).entries
     study_labels.check(folder, entries, records.read_all(folder))
 
 

@@ -62,7 +62,7 @@ def run(options: Options) -> int:
     folder = options.study
     if not options.lengths:
         raise UserError("Which lengths? Give them in the task's unit: --lengths=8,16,32.")
-    study_files.study_of(folder)  # the tables need it: fail before anything is measured
+    study_files.read(folder)  # the tables need it: fail before anything is measured
     override, select = _override(options), _selected(options.select)
     from pe_lab.contrib.evaluation import measure  # imports JAX
 

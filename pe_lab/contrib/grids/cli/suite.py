@@ -22,8 +22,8 @@ from pathlib import Path
 from pe_lab.cli import _training
 from pe_lab.cli._arguments import arguments, file_path, flag, whole_number
 from pe_lab.contrib.grids import forms
+from pe_lab.contrib.grids.labelled_rows import parse_labelled
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.settings import labels
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def run(options: Options) -> int:
     only_prints = options.dry_run or options.write_groups
     if only_prints and not options.encodings:
         raise UserError("--dry-run and --write-groups plan the runs of encodings: name some.")
-    rows = labels.parse_labelled(", ".join(options.encodings)) if options.encodings else {}
+    rows = parse_labelled(", ".join(options.encodings)) if options.encodings else {}
     form = forms.QUICK if options.quick else forms.FULL
     form = forms.SMOKE if options.smoke else form
     folder = options.results or Path("results") / form.name
