@@ -144,12 +144,7 @@ def draw(
         # A new key depends on the old one alone, so examples do not depend on their batch.
         new_keys = jax.vmap(task.redraw_key)(keys[rows])
         new = sample(new_keys, lengths[rows])
-
-        def replaced(old: Array, new: Array) -> Array:
-            is_replaced = wrong[rows].reshape(-1, *(1,) * (new.ndim - 1))
-            new_rows = jnp.where(is_replaced, new, old[rows])
-            return old.at[rows].set(new_rows)
-
+        replaced = functools.partial(_with_rows, rows=rows, is_new=wrong[rows])
         still_wrong = wrong[rows] & is_wrong(new, lengths[rows])
         return (
             num_rounds + 1,
@@ -173,6 +168,11 @@ def draw(
     start = (jnp.zeros((), jnp.int32), keys, examples, wrong)
     _, _, examples, _ = jax.lax.while_loop(has_wrong, redraw, start)
     return examples
+
+
+def _with_rows(old: Array, new: Array, rows: Array, is_new: Array) -> Array:
+    is_replaced = is_new.reshape(-1, *(1,) * (new.ndim - 1))  # as many axes as the rows have
+    return old.at[rows].set(jnp.where(is_replaced, new, old[rows]))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -64,21 +64,8 @@ def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
                 for offset in chosen.offsets
             ]
         variants.append({"name": label, **entry, "values": cells})
-    origins: list[object] = []
-    full = plotted.full
-    labels = dict(zip(full.by_name, _labels(full), strict=True))
-    trained = full.cases[full.cases["evaluation"] == 0]
-    variant_of = dict(zip(trained["run_id"], trained["variant"], strict=True))
-    solved = dict(zip(trained["run_id"], trained["solved"], strict=True))  # records have no rows
-    places = _places(full, chosen, trained["variant"].unique())
-    rows = []
-    for record, setting in zip(run_records, settings, strict=True):
-        variant = variant_of[record["run_id"]]
-        different = {path: value for path, value in setting.items() if path not in common}
-        is_text = full.by_name[variant]["has_text"]
-        is_solved = bool(solved[record["run_id"]])
-        row = run_data.of(record, different, origins, solved=is_solved, is_text=is_text)
-        rows.append({"v": places[variant], "name": labels[variant], **row})
+    differing = [{k: v for k, v in setting.items() if k not in common} for setting in settings]
+    rows, origins = _runs(plotted.full, chosen, run_records, differing)
     metric_entries = []
     for name in names:
         metric = metrics.BY_NAME[name]
@@ -101,6 +88,30 @@ def of(plotted: Plotted, run_records: Sequence[JsonObject]) -> JsonObject:
         "origins": origins,
         "runs": rows,
     }
+
+
+def _runs(
+    full: Study, chosen: Study, run_records: Sequence[JsonObject], differing: Sequence[JsonObject]
+) -> tuple[list[JsonObject], list[object]]:
+    """Return the data of all runs, and the origins that they name by their index.
+
+    Args:
+      differing: the settings of each run that not all runs share.
+    """
+    origins: list[object] = []
+    labels = dict(zip(full.by_name, _labels(full), strict=True))
+    trained = full.cases[full.cases["evaluation"] == 0]
+    variant_of = dict(zip(trained["run_id"], trained["variant"], strict=True))
+    solved = dict(zip(trained["run_id"], trained["solved"], strict=True))  # records have no rows
+    places = _places(full, chosen, trained["variant"].unique())
+    rows: list[JsonObject] = []
+    for record, settings in zip(run_records, differing, strict=True):
+        variant = variant_of[record["run_id"]]
+        is_text = full.by_name[variant]["has_text"]
+        is_solved = bool(solved[record["run_id"]])
+        row = run_data.of(record, settings, origins, solved=is_solved, is_text=is_text)
+        rows.append({"v": places[variant], "name": labels[variant], **row})
+    return rows, origins
 
 
 def _common(settings: Sequence[JsonObject]) -> JsonObject:
