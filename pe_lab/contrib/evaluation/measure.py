@@ -17,7 +17,7 @@ from pe_lab.runs import config
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import code_versions, record_rows, records, run_group_files
 from pe_lab.runs.records.evaluation_points import EvaluationPoint, missing
-from pe_lab.runs.records.record_schema import JsonObject, Record, Sources
+from pe_lab.runs.records.record_schema import JsonObject, Record, RecordRow, Sources
 from pe_lab.runs.run import RunGroup
 from pe_lab.runs.settings.labels import agrees
 from pe_lab.runs.specs import override_specs
@@ -190,8 +190,19 @@ def _job(chosen: Records, request: EvaluationRequest) -> Job:
     for record, keys in zip(chosen.values(), measured, strict=True):
         for point in grid:
             if point.key() in keys and not request.only_missing:
-                raise record_rows.clash(record, point.row("", None, 0))
+                raise clash(record, point.row("", None, 0))
     return Job(RunGroup(tuple(runs)), chosen, missing(setup.run, grid, measured), sources)
+
+
+def clash(record: Record, row: RecordRow) -> UserError:
+    """Return the error for a row that a record has already."""
+    override = "" if row["override"] is None else f" with {row['override']['label']}"
+    point = f"{row['split']} length {row['length']} at offset {row['offset']}{override}"
+    count = record_rows.measured_points(record)[record_rows.point_key(row)]
+    return UserError(
+        f"The run {record['run_id']} has measured {point} already, on {count} examples: nothing "
+        f"is overwritten. With --only-missing, evaluate passes over such points."
+    )
 
 
 def _check_code(chosen: Iterable[Record], sources: Sources) -> None:

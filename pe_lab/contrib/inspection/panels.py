@@ -12,6 +12,7 @@ from pe_lab.contrib.inspection.scorecard import PROPERTIES, Row
 from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.results.plots import styles
 
+SUFFIXES = (".png", ".pdf")  # files of each picture
 MAP = "RdBu_r"  # for numbers around 0: blue is negative, red is positive
 _DECAYS = next(p for p in PROPERTIES if p.name == "decays")
 

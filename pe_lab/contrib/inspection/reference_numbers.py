@@ -200,8 +200,8 @@ def _without_batch(parts: Mapping[str, Array | Bool[Array, "..."] | None]) -> Ar
 
 def arrays() -> Arrays:
     """Return the content of the file."""
-    given = inputs()
-    content = {f"inputs/{name}": value for name, value in given.items()}
+    input_arrays = inputs()
+    content = {f"inputs/{name}": value for name, value in input_arrays.items()}
     for label, spec in specs().items():
         encoding = build(spec)
         set_parameters(encoding, _moved(label, parameters(encoding)))
@@ -211,7 +211,7 @@ def arrays() -> Arrays:
         parts = {
             "constants": _constants(encoding),
             "parameters": parameters(encoding),
-            "outputs": outputs(encoding, given),
+            "outputs": outputs(encoding, input_arrays),
         }
         for part, values in parts.items():
             content |= {f"{label}/{part}/{name}": value for name, value in values.items()}

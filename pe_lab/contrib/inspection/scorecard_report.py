@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pe_lab.contrib.inspection import encoding_pictures, scorecard
+from pe_lab.contrib.inspection.panels import SUFFIXES
 from pe_lab.contrib.inspection.untrained import UntrainedEncoding
-from pe_lab.results.plots.drawing import SUFFIXES
 from pe_lab.runs.errors import UserError, described
 from pe_lab.runs.system import files
 

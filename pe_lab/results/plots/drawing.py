@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 GUIDE: dict[str, Any] = {"color": "0.35", "linewidth": 0.9}  # thin lines that are no variant
 WIDTH = 6.8  # inches: two columns of a page. No text is smaller than 7 points at this width.
-SUFFIXES = (".png", ".pdf")  # files of each picture of an inspection
 _SETTINGS = {
     "font.size": 8,
     "axes.titlesize": 8,
@@ -260,11 +259,11 @@ def guide(label: str, linestyle: str) -> "Artist":
 
 def _is_below(other: "Axes", axes: "Axes") -> bool:
     """Return whether one of two axes is in a later row of the same column, and not empty."""
-    here, there = axes.get_subplotspec(), other.get_subplotspec()
-    if here is None or there is None or not other.axison:
+    place, other_place = axes.get_subplotspec(), other.get_subplotspec()
+    if place is None or other_place is None or not other.axison:
         return False
-    is_later = there.rowspan.start > here.rowspan.start
-    return is_later and there.colspan.start == here.colspan.start
+    is_later = other_place.rowspan.start > place.rowspan.start
+    return is_later and other_place.colspan.start == place.colspan.start
 
 
 def titles(figure: "Figure", title: str, caption: str = "") -> None:

@@ -87,10 +87,10 @@ def printable(row: JsonObject) -> JsonObject:
 
     They are compared with the override of a config, and no page shows them.
     """
-    shown: dict[str, Any] = texts.printable_values(row)
+    printed: dict[str, Any] = texts.printable_values(row)
     if identity := _identity(row["override"]):
-        shown["override"] |= identity
-    return shown
+        printed["override"] |= identity
+    return printed
 
 
 def check_label(record: Record, override: JsonObject) -> None:
@@ -176,14 +176,3 @@ def extended(
         "rows": record["rows"] + new_rows,
         "chance_levels": record["chance_levels"] + new_levels,
     }
-
-
-def clash(record: Record, row: RecordRow) -> UserError:
-    """Return the error for a row that a record has already."""
-    override = "" if row["override"] is None else f" with {row['override']['label']}"
-    point = f"{row['split']} length {row['length']} at offset {row['offset']}{override}"
-    count = measured_points(record)[point_key(row)]
-    return UserError(
-        f"The run {record['run_id']} has measured {point} already, on {count} examples: nothing "
-        f"is overwritten. With --only-missing, evaluate passes over such points."
-    )

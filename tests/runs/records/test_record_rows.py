@@ -96,43 +96,39 @@ def test_a_record_is_extended_by_rows_of_new_places_and_chance_levels_of_new_len
     assert before == record(chance_levels=[chance_level])  # as it was
 
 
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        (
-            [record_rows.row("test", 8, 0, "exact_match", 0.9, 64)],
-            "measured test length 8 at offset 0 already, on 128 examples",
-        ),
-        (
-            [record_rows.row("test", 8, 0, "another", 0.9, 64)],
-            "measured test length 8 at offset 0 already, on 128 examples",
-        ),
-        (
-            [record_rows.row("test", 64, 0, "exact_match", 0.9, 64)],
-            "measured test length 64 at offset 0 already, on 0 examples",
-        ),
-        (
-            [
-                record_rows.row("test", 9, 0, "exact_match", 0.9, 64),
-                record_rows.row("test", 8, 2, "exact_match", 0.9, 64, override=BARE),
-            ],
-            "measured test length 8 at offset 2 with bare already, on 32 examples",
-        ),
-    ],
-)
-def test_what_has_been_measured_is_never_overwritten(rows, words):
-    before = record(
-        rows=[
-            *record()["rows"],
-            record_rows.row(
-                "test", 8, 2, "exact_match", 0.25, 32, override={**BARE, "label": "was"}
-            ),
-        ]
-    )
-    *new_rows, measured_row = rows
+# Rows whose last one is measured already, and what the refusal says of it.
+MEASURED_AGAIN = [
+    (
+        [record_rows.row("test", 8, 0, "exact_match", 0.9, 64)],
+        "measured test length 8 at offset 0 already, on 128 examples",
+    ),
+    (
+        [record_rows.row("test", 8, 0, "another", 0.9, 64)],
+        "measured test length 8 at offset 0 already, on 128 examples",
+    ),
+    (
+        [record_rows.row("test", 64, 0, "exact_match", 0.9, 64)],
+        "measured test length 64 at offset 0 already, on 0 examples",
+    ),
+    (
+        [
+            record_rows.row("test", 9, 0, "exact_match", 0.9, 64),
+            record_rows.row("test", 8, 2, "exact_match", 0.9, 64, override=BARE),
+        ],
+        "measured test length 8 at offset 2 with bare already, on 32 examples",
+    ),
+]
+
+
+def with_an_override():
+    """A record that has, at length 8 and offset 2, a row with the override under another label."""
+    row = record_rows.row("test", 8, 2, "exact_match", 0.25, 32, override={**BARE, "label": "was"})
+    return record(rows=[*record()["rows"], row])
+
+
+@pytest.mark.parametrize("rows", [rows for rows, _ in MEASURED_AGAIN])
+def test_what_has_been_measured_is_never_overwritten(rows):
+    before = with_an_override()
+    *new_rows, _ = rows
     after = record_rows.extended(before, rows)
     assert after["rows"] == [*before["rows"], *new_rows]
-    assert str(record_rows.clash(before, measured_row)) == (
-        f"The run 0123456789abcdef has {words}: nothing is overwritten. "
-        f"With --only-missing, evaluate passes over such points."
-    )

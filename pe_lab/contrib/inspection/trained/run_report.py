@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from pe_lab.contrib.inspection.panels import SUFFIXES
 from pe_lab.contrib.inspection.trained.findings import Findings
 from pe_lab.contrib.inspection.trained.run_inspection import inspect_run, lengths_of
 from pe_lab.contrib.inspection.trained.sections import (
@@ -37,7 +38,7 @@ def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
     findings = inspect_run(trained, lengths_of(trained, lengths), snapshots=snapshots)
     folder.mkdir(parents=True, exist_ok=True)
     # Pictures of an earlier inspection would not belong to this page.
-    for suffix in drawing.SUFFIXES:
+    for suffix in SUFFIXES:
         for file in folder.glob(f"trained_*{suffix}"):
             file.unlink()
     draw(findings, folder)
@@ -52,7 +53,7 @@ def draw(findings: Findings, folder: Path) -> None:
     with drawing.settings():
         for section in sections(findings):
             for stem, figure in section.pictures.items():
-                paths = [folder / f"{stem}{suffix}" for suffix in drawing.SUFFIXES]
+                paths = [folder / f"{stem}{suffix}" for suffix in SUFFIXES]
                 drawing.save(figure(), paths)
 
 
