@@ -49,7 +49,7 @@ def attend(
     if log_n_factor is not None:
         q = _scale_by_log_n(q, mask, log_n_factor)
 
-    raw_q, raw_k = q, k
+    raw_q, raw_k = q, k  # for hooks that read content, whatever encodings do to q and k
     num_heads, head_width = q.shape[2:]
     widths = np.full(num_heads, head_width)  # of each head's queries and keys
     for e in encodings:

@@ -25,6 +25,7 @@ def reached(times: Sequence[FirstStep]) -> tuple[Int[np.ndarray, "n"], Float[np.
 
     steps = [time.step for time in times]
     is_censored = [not time.reached for time in times]
+    # `sf` is the share that has not reached it, which SciPy estimates with censored runs.
     remaining = stats.ecdf(stats.CensoredData.right_censored(steps, is_censored)).sf
     return remaining.quantiles.astype(int), 1 - remaining.probabilities
 

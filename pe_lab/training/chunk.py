@@ -36,6 +36,7 @@ def train_chunk(
             state, loss = step(setup, member, data, state)
             return state, losses.at[index].set(loss)
 
+        # A shape cannot depend on `num_steps`, which is traced: the longest chunk decides.
         losses = jnp.zeros(setup.run.execution.chunk_steps)
         return jax.lax.fori_loop(0, num_steps, add_step, (state, losses))
 

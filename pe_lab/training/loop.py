@@ -83,7 +83,7 @@ class Training:
         self.members = self._placed(members_of(group, self._first_steps()))
         self.curves: list[curve.Curve] = [[] for _ in group.runs]
         self.losses = curve.MeanLoss.of_no_steps(len(group.runs))
-        self.state = self._restored() or self._started()
+        self.state = self._restored() or self._started()  # last: both read all of the above
 
     def _first_steps(self) -> list[int]:
         """The steps that the parent of each member has trained, without those that are kept."""
@@ -162,6 +162,7 @@ class Training:
     @property
     def step(self) -> int:
         """Steps done."""
+        # All members share one clock.
         return int(np.asarray(self.state.step)[0])
 
     @property
@@ -180,7 +181,9 @@ class Training:
             return
         data = self.setup.data("train")
         train = functools.partial(train_chunk, self.setup)
+        # The number of steps is traced, so that one program trains chunks of any length.
         arguments = (self.state, self.members, np.int32(1), data)
+        # A donated state is overwritten by the new one: memory need not hold both.
         with self.cost.compilation():
             program = jax.jit(train, donate_argnums=(0,)).lower(*arguments).compile()
         self.cost.memory = run_records.memory_of(program)

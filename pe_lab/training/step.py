@@ -73,6 +73,7 @@ def draw(
     lengths = batches.draw_lengths(setup, key, now, index, first_step)
     example_keys = fold(stream_key(key, EXAMPLES), index)
     examples = batches.draw_examples(setup, example_keys, lengths, train.max_length, data)
+    # By the number and not the index: an example that is repeated gets new positions.
     position_keys = fold(stream_key(key, POSITIONS), number)
     return examples, position_keys
 
