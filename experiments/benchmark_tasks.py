@@ -9,10 +9,9 @@ them to a JSON list.
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -93,7 +92,7 @@ def _figures(task: Task) -> JsonObject:
     length = max(task.min_length, min(LENGTH, task.max_length or LENGTH))
     data = jax.tree.map(jnp.asarray, task.data("train"))
 
-    def draw(keys: jax.Array, traced: jax.Array, data: object) -> Any:
+    def draw(keys: jax.Array, traced: jax.Array, data: object) -> object:
         return jax.vmap(lambda key: task.sample(key, traced, length, data))(keys)
 
     keys = jax.random.split(jax.random.key(0), (_CALLS, BATCH))
@@ -111,12 +110,14 @@ def _figures(task: Task) -> JsonObject:
     }
 
 
-def _seconds(program: Any, keys: jax.Array, *arguments: Any) -> Sequence[float]:
+def _seconds(
+    program: Callable[..., object], keys: jax.Array, *arguments: object
+) -> Sequence[float]:
     """Of each call, with other keys every time; the first one warms up and is left out."""
     seconds: list[float] = []
-    for each in map(jax.block_until_ready, keys):
+    for key in map(jax.block_until_ready, keys):
         started = time.perf_counter()
-        jax.block_until_ready(program(each, *arguments))
+        jax.block_until_ready(program(key, *arguments))
         seconds.append(time.perf_counter() - started)
         if sum(seconds) > _SECONDS and len(seconds) > 3:
             break

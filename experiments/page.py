@@ -17,7 +17,7 @@ import importlib.util
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -38,7 +38,7 @@ from pe_lab.training import provenance
 _INTERVAL = re.compile(r"\[([-+−]?[\d.]+), ([-+−]?[\d.]+)\]")
 # The code of pages that is not code of runs, as patterns of git.
 CODE = (":/docs/build", f":/{STUDIES}/*.py")
-Numbers = dict[str, dict[str, Any]]
+Numbers = dict[str, dict[str, object]]
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ def run(options: Options) -> int:
 def write(root: Path, names: Sequence[str]) -> list[Path]:
     """Write numbers.json, README.md and the pictures of published studies below `root`."""
     modules = {name: _analysis(root, name) for name in names}
-    found: dict[str, Numbers] = {}
+    by_page: dict[str, Numbers] = {}
     live: dict[str, Document] = {}
     for name, module in modules.items():
-        found[name] = {}
-        live[name] = _lookups(root, name, module, found[name])
+        by_page[name] = {}
+        live[name] = _lookups(root, name, module, by_page[name])
 
     def documents(name: str) -> Document:
         return live[name] if name in live else numbers.document(root, name)
@@ -89,7 +89,7 @@ def write(root: Path, names: Sequence[str]) -> list[Path]:
     commit = provenance.commit()
     for name in names:
         file = root / STUDIES / name / numbers.FILE
-        file.write_text(_as_json(commit, found[name]), encoding="utf-8")
+        file.write_text(_as_json(commit, by_page[name]), encoding="utf-8")
     numbers.document.cache_clear()
     for page in written:
         (root / page).write_text(pages.text(root, page), encoding="utf-8")
@@ -119,32 +119,32 @@ def _analysis(root: Path, name: str) -> ModuleType | None:
     return module
 
 
-def _lookups(root: Path, name: str, module: ModuleType | None, found: Numbers) -> Document:
-    """Return the names of a page; every number that a template reads from them enters `found`."""
+def _lookups(root: Path, name: str, module: ModuleType | None, entries: Numbers) -> Document:
+    """Return the names of a page; every number that a template reads from them enters `entries`."""
     is_study = (root / STUDIES / name / "study.json").exists()
-    names: dict[str, tuple[Any, str]] = {}
+    names: dict[str, tuple[object, str]] = {}
     if is_study:
         of_all = published.lookups(root, name)
-        names = {each: (value, "records.jsonl.gz") for each, value in of_all.items()}
+        names = {key: (value, "records.jsonl.gz") for key, value in of_all.items()}
     if module is not None:
-        names |= {each: (value, "page.py") for each, value in module.lookups(root).items()}
-    return {each: _record(value, each, found, source) for each, (value, source) in names.items()}
+        names |= {key: (value, "page.py") for key, value in module.lookups(root).items()}
+    return {key: _record(value, key, entries, source) for key, (value, source) in names.items()}
 
 
 class Recorder:
     """An object of a page whose members, and what they return, enter the numbers of the page."""
 
-    def __init__(self, value: Any, name: str, record: Any):
+    def __init__(self, value: Any, name: str, record: Callable[[object, str], object]):
         self._value, self._name, self._record = value, name, record
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith(("_", "jinja_")):  # Jinja asks for protocols of its own
             raise AttributeError(name)
         is_mapping = isinstance(self._value, Mapping)
         member = self._value[name] if is_mapping else getattr(self._value, name)
         return self._record(member, f"{self._name}.{name}")
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, *arguments: object, **keywords: object) -> object:
         values = [a._value if isinstance(a, Recorder) else a for a in arguments]
         return self._record(
             self._value(*values, **keywords), numbers.called(self._name, arguments, keywords)
@@ -154,19 +154,19 @@ class Recorder:
         return self._name
 
 
-def _record(value: Any, name: str, found: Numbers, source: str) -> Any:
+def _record(value: object, name: str, entries: Numbers, source: str) -> object:
     """Return a value for a template; enter a number, or prepare to enter what it leads to."""
     if isinstance(value, np.generic):
         value = value.item()
     if not _is_json(value):
-        return Recorder(value, name, functools.partial(_record, found=found, source=source))
+        return Recorder(value, name, functools.partial(_record, entries=entries, source=source))
     entry = _entry(value, name, source)
-    if found.setdefault(name, entry) != entry:
-        raise UserError(f"{name} has two values: {found[name]['shown']} and {value}.")
+    if entries.setdefault(name, entry) != entry:
+        raise UserError(f"{name} has two values: {entries[name]['shown']} and {value}.")
     return value
 
 
-def _is_json(value: Any) -> bool:
+def _is_json(value: object) -> bool:
     if isinstance(value, Mapping):
         return all(map(_is_json, value.values()))
     if isinstance(value, list | tuple):
@@ -174,9 +174,9 @@ def _is_json(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float)
 
 
-def _entry(value: Any, name: str, source: str) -> dict[str, Any]:
+def _entry(value: object, name: str, source: str) -> dict[str, object]:
     """Return what a page shows, its interval if it has one, and where it comes from."""
-    entry = {"shown": value}
+    entry: dict[str, object] = {"shown": value}
     intervals = _INTERVAL.findall(value) if isinstance(value, str) else []
     if len(intervals) == 1:
         entry["interval"] = [float(end.replace("−", "-")) for end in intervals[0]]
@@ -185,15 +185,15 @@ def _entry(value: Any, name: str, source: str) -> dict[str, Any]:
     return entry | {"from": source}
 
 
-def _as_json(commit: str | None, found: Numbers) -> str:
+def _as_json(commit: str | None, entries: Numbers) -> str:
     """Return the file, with a line for each number."""
     lines = []
-    for name, entry in found.items():
+    for name, entry in entries.items():
         lines.append(f"  {_json(name)}: {_json(entry)}")
     return f'{{\n "commit": {_json(commit)},\n "numbers": {{\n' + ",\n".join(lines) + "\n }\n}\n"
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -2,7 +2,7 @@
 
 import resource
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -30,7 +30,7 @@ def members(run: Run, counts: Sequence[int], num_steps: int) -> list[JsonObject]
             for i in range(num_steps + 1)
         ]
     )[1:]
-    found: list[JsonObject] = []
+    rows: list[JsonObject] = []
     for i, (count, program) in enumerate(zip(counts, programs, strict=True)):
         first, own, peak = turns[:, i].T
         costs = program.costs()
@@ -41,9 +41,11 @@ def members(run: Run, counts: Sequence[int], num_steps: int) -> list[JsonObject]
             "times_alone": float(np.median(own / count / (first / counts[0]))),
             "share_of_peak": float(np.median(count * costs["step_flops"] / own / peak)),
         }
-        kept = {name: costs[name] for name in ("compile_seconds", "state_bytes", "temporary_bytes")}
-        found.append({"members": count, "how": how, **rates, **kept})
-    return found
+        sizes = {
+            name: costs[name] for name in ("compile_seconds", "state_bytes", "temporary_bytes")
+        }
+        rows.append({"members": count, "how": how, **rates, **sizes})
+    return rows
 
 
 def evaluation(run: Run, num_steps: int) -> JsonObject:
@@ -58,12 +60,12 @@ def evaluation(run: Run, num_steps: int) -> JsonObject:
     """
     program, compiled = step_time.Program(run), 0.0
 
-    def compile_(function: Any, *args: Any) -> Any:
+    def compile_(function: Callable[..., object], *args: object) -> Any:
         nonlocal compiled
         started = time.monotonic()
-        found = jax.jit(function).lower(*args).compile()
+        program = jax.jit(function).lower(*args).compile()
         compiled += time.monotonic() - started
-        return found
+        return program
 
     evaluator, places = (
         Evaluator(program.setup, run.evaluate.all_lengths, compile_),

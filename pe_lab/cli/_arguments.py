@@ -23,7 +23,7 @@ from pe_lab.runs.system import terminal
 _FLAG = re.compile(r"--[^=.]+(?=$|=)")  # without its value; not --config.train.max_length
 _OVERRIDE = re.compile(r"--?(config\.[^=]*)(=?)(.*)", re.DOTALL)
 _PLUGINS = "packages with encodings, schemes or tasks that records may name"
-Convert = Callable[[str], Any]
+Convert = Callable[[str], object]
 # Other words for the kinds of `pe-lab list`.
 _KINDS = {
     "scheme": "positions",
@@ -185,43 +185,45 @@ class Parser:
             values[name] = self._converted(name, declared, text)
         return self.options(**values)
 
-    def _add(self, field: dataclasses.Field[Any], declared: _Argument) -> None:
+    def _add(self, field: dataclasses.Field[object], declared: _Argument) -> None:
         """Add a field to the argparse parser."""
-        shared: dict[str, Any] = {"help": declared.help.replace("%", "%%")}
+        words = declared.help.replace("%", "%%")  # argparse formats it with %
         if field.default is dataclasses.MISSING:
             nargs = "*" if declared.repeated else "?"
-            self.parser.add_argument(field.name, nargs=nargs, metavar=field.name.upper(), **shared)
+            self.parser.add_argument(
+                field.name, nargs=nargs, metavar=field.name.upper(), help=words
+            )
             return
         name = f"--{field.name.replace('_', '-')}"
         if field.default is False:
-            self.parser.add_argument(name, action="store_true", **shared)
+            self.parser.add_argument(name, action="store_true", help=words)
             return
         action = "append" if declared.repeated else "store"
-        self.parser.add_argument(name, action=action, default=None, **shared)
+        self.parser.add_argument(name, action=action, default=None, help=words)
 
-    def _converted(self, name: str, declared: _Argument, value: Any) -> Any:
+    def _converted(self, name: str, declared: _Argument, value: Any) -> object:
         """Return the value of an argument, which is text if it was given."""
         if value is None:
             raise UserError(
                 f"{self.prog} needs {name.upper()}: {declared.help}. See {self.prog} --help."
             )
         if declared.repeated:
-            return tuple(self._one(name, declared, each) for each in value)
+            return tuple(self._one(name, declared, text) for text in value)
         return self._one(name, declared, value)
 
-    def _one(self, name: str, declared: _Argument, value: Any) -> Any:
-        shown = name.upper() if name in self.required else f"--{name.replace('_', '-')}"
+    def _one(self, name: str, declared: _Argument, value: Any) -> object:
+        spelling = name.upper() if name in self.required else f"--{name.replace('_', '-')}"
         if declared.choices is not None and value not in declared.choices:
             plural = _KINDS.get(value, f"{value}s")
             if plural in declared.choices:
                 return plural
-            raise unknown(f"{self.prog}: {shown}", value, declared.choices)
+            raise unknown(f"{self.prog}: {spelling}", value, declared.choices)
         if declared.convert is None or isinstance(value, bool):
             return value
         try:
             return declared.convert(value)
         except argparse.ArgumentTypeError as error:
-            raise UserError(f"{self.prog}: {shown} {error}.") from error
+            raise UserError(f"{self.prog}: {spelling} {error}.") from error
 
     def _unknown(self, argument: str) -> UserError:
         """Return the error of an argument that the command does not have."""
@@ -262,7 +264,7 @@ def _with_hyphens(argument: str) -> str:
 def _overrides(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """Return the arguments, with --config=NAME as the first one, and each config.path=value."""
     rest: list[str] = []
-    found = []
+    overridden = []
     config: list[str] = []
     words = iter(arguments)
     for word in words:
@@ -270,9 +272,9 @@ def _overrides(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
         override = _OVERRIDE.fullmatch(word)
         if override:
             text = override[3] if override[2] else next(words, "")
-            found.append(f"{override[1]}={text}")
+            overridden.append(f"{override[1]}={text}")
         elif name in ("--config", "-config"):
             config = [value if equals else next(words, "")]
         else:
             rest.append(word)
-    return [*config, *rest], tuple(found)
+    return [*config, *rest], tuple(overridden)

@@ -13,7 +13,7 @@ import numpy as np
 from pe_lab.data import files
 from pe_lab.runs.errors import UserError
 
-Row = Mapping[str, Any]
+Row = Mapping[str, bytes]
 Rows = Mapping[str, Sequence[Row]]  # split -> its rows
 Splits = tuple[int, int, int] | str | None
 

@@ -30,7 +30,7 @@ from pe_lab.runs.studies.analysis_spec import (
 )
 
 # From the name of a value in errors, and the value, to the field of a spec.
-Reader = Callable[[str, object], Any]
+Reader = Callable[[str, object], object]
 
 
 def from_dict(values: object) -> AnalysisSpec:

@@ -54,7 +54,7 @@ class RunRows:
         self.extrapolation = extrapolation
         self.evaluations = Codes({"": 0})
         self.axes_of: dict[str, dict[str, str]] = {}
-        self._runs: list[dict[str, Any]] = []
+        self._runs: list[dict[str, object]] = []
         self._reveals: dict[int, dict[int, bool]] = {}  # by run and evaluation
         self._shared: dict[bytes, Any] = {}
         point = dict(run="i", split="w", length="i", offset="i", evaluation="i")
@@ -63,7 +63,7 @@ class RunRows:
         keys = ("run", "evaluation", "offset", "length", "index")
         self._by_index = Columns(**dict.fromkeys(keys, "i"), value="d")
         self._chance = Columns(run="i", length="i", metric="w", value="d")
-        self._attributes: list[tuple[Any, ...]] = []
+        self._attributes: list[tuple[object, ...]] = []
 
     def add(self, record: Record) -> None:
         """Add the rows of a record."""
@@ -72,7 +72,7 @@ class RunRows:
         for row in record["rows"]:
             if row["override"] is not None:
                 self._add_override(run, row["override"])
-        numbers: list[tuple[Any, ...]] = []
+        numbers: list[tuple[object, ...]] = []
         rows = record_rows.preferred_rows(record)
         # A metric of a run reads the tests of one evaluation: as trained, or with one override.
         tests: dict[int, dict[tuple[int, int, str], RecordRow]] = {0: {}}
@@ -127,7 +127,7 @@ class RunRows:
 
     def _computed(
         self, run: int, evaluation: int, measured: MeasuredRun
-    ) -> Iterator[tuple[Any, ...]]:
+    ) -> Iterator[tuple[object, ...]]:
         """Yield the numbers of the metrics that the record does not hold as rows."""
         is_finished = measured.record["status"] == "finished"
         if is_finished:
@@ -153,7 +153,7 @@ class RunRows:
                     yield run, *point, run_metric.name, *_number(of_run), ""
 
     def _add_curve(self, run: int, record: Record) -> None:
-        curve: list[tuple[Any, ...]] = []
+        curve: list[tuple[object, ...]] = []
         for curve_point in record["curve"]:
             step = curve_point["step"]
             if curve_point["loss"] is not None:
@@ -169,7 +169,7 @@ class RunRows:
         for metric in ("exact_match", "token_accuracy"):
             self._chance.add([(run, of["length"], metric, of[metric]) for of in levels])
 
-    def _facts(self, run: int, measured: MeasuredRun, *, is_text: bool) -> dict[str, Any]:
+    def _facts(self, run: int, measured: MeasuredRun, *, is_text: bool) -> dict[str, object]:
         """Return the columns of a run that no metric has."""
         record = measured.record
         config = {key: value for key, value in record["config"].items() if key not in SEED_AXES}
@@ -219,7 +219,7 @@ class RunRows:
             "seen_offsets": self._share(_by_length(exposure.get("seen_offsets"))),
         }
 
-    def _share(self, content: dict[Any, Any]) -> Any:
+    def _share(self, content: object) -> Any:
         """Return the equal object of an earlier run, if any, so that memory holds it once."""
         return self._shared.setdefault(msgspec.json.encode(content), content)
 
@@ -284,7 +284,7 @@ def _if_reached(time: FirstStep | None) -> int | None:
     return time.step if time is not None and time.reached else None
 
 
-def _by_length(numbers: Mapping[str, Any] | None) -> dict[int, Any]:
+def _by_length(numbers: Mapping[str, object] | None) -> dict[int, object]:
     return {int(length): number for length, number in (numbers or {}).items()}
 
 

@@ -11,7 +11,6 @@ point, and `of_metric` summarizes them.
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -141,14 +140,14 @@ def _places(frame: pd.DataFrame, dimensions: Sequence[str]) -> dict[Key, list[in
     return {key: places[key] for key in sorted(places, key=rank)}
 
 
-def _ranks(labels: Sequence[Any]) -> dict[Any, int]:
+def _ranks(labels: Sequence[str | int | float]) -> dict[str | int | float, int]:
     order = list(dict.fromkeys(labels))
     if as_numbers(order) is not None:
         order.sort(key=float)
     return {label: rank for rank, label in enumerate(order)}
 
 
-def as_numbers(labels: Sequence[Any]) -> list[float] | None:
+def as_numbers(labels: Sequence[str | int | float]) -> list[float] | None:
     """Return labels as numbers; None if one of them is no number."""
     try:
         return [float(label) for label in labels]

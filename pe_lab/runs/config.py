@@ -110,7 +110,7 @@ def _group(cls: type, values: object, path: str) -> dict[str, Any]:
     return declarations.read(cls, values, f"{path}.{{}}".format, readers)
 
 
-def _inner_group(cls: Any, values: Any, path: str) -> object:
+def _inner_group(cls: Any, values: object, path: str) -> object:
     return cls(**_group(cls, values, path))
 
 
@@ -132,7 +132,7 @@ def _overrides(specs: object) -> tuple[()]:
 
 
 # Readers of the settings that are more than plain values, by path.
-_READERS: dict[str, Callable[[Any], object]] = {
+_READERS: dict[str, Callable[[object], object]] = {
     "config.task": functools.partial(plugins.resolve, "tasks"),
     "config.positions": functools.partial(plugins.resolve, "positions"),
     "config.train.lengths": functools.partial(plugins.resolve, "training.lengths"),

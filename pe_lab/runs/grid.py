@@ -13,7 +13,6 @@ paths to choices. A choice is a value with the label that tables show.
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pe_lab.runs.settings.labels import label
 from pe_lab.runs.settings.plain_values import plain
@@ -25,7 +24,7 @@ EVALUATED = "evaluated"  # the first word of an axis of overrides
 class Choice:
     """One value of an axis and its label in tables."""
 
-    value: Any
+    value: object
     label: str
 
 

@@ -1,7 +1,6 @@
 """The curves of a run group: one point for each evaluation during training."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -55,7 +54,7 @@ class MeanLoss:
         with np.errstate(invalid="ignore"):  # 0 / 0
             return self.total / self.count
 
-    def notes(self) -> dict[str, list[Any]]:
+    def notes(self) -> dict[str, list[object]]:
         """The arguments of the same mean in JSON, which has no NaN."""
         return {"total": [finite(number) for number in self.total], "count": self.count.tolist()}
 

@@ -169,7 +169,7 @@ def _rows_without_values(setup: Setup, point: EvaluationPoint, reason: str) -> l
     return [row("exact_match"), *of_attributes]
 
 
-def _measured(metric: str, value: object) -> Any:
+def _measured(metric: str, value: object) -> object:
     """Return the value of a metric for a record, with numbers of NumPy as Python's.
 
     Raises:

@@ -1,7 +1,6 @@
 """Data of a run on the page: its curve, settings and provenance."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from pe_lab.runs.records.record_schema import JsonObject
 
@@ -9,7 +8,7 @@ _DIGITS = 5
 
 
 def of(
-    record: JsonObject, differs: JsonObject, origins: list[Any], *, solved: bool, is_text: bool
+    record: JsonObject, differs: JsonObject, origins: list[object], *, solved: bool, is_text: bool
 ) -> JsonObject:
     """Return a run of the page.
 
@@ -53,6 +52,6 @@ def _curve(curve: Sequence[JsonObject], *, is_text: bool) -> JsonObject:
     return {"name": name.replace("_", " "), "lengths": lengths, "points": points}
 
 
-def short(value: object) -> Any:
+def short(value: object) -> object:
     """Round a number to five digits. Other values stay as they are."""
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value

@@ -2,9 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ from pe_lab.results import selection, table_summaries, variant_names
 from pe_lab.results.plots import styles
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.study import EVALUATED_WITH, Study
+from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies.analysis_spec import AS_TRAINED, SEPARATOR
 
 MOST_LINES = 8  # of one axes, which a reader can follow
@@ -104,7 +104,7 @@ def without_labels(study: Study, name: str, axes: Collection[str] = ("task",)) -
 def in_words(
     study: Study,
     name: str,
-    setting: Mapping[str, Any] | None = None,
+    setting: JsonObject | None = None,
     without: Collection[str] = ("task",),
 ) -> str:
     """Return the name of a variant in words, with the sign † if it has it.
@@ -149,10 +149,10 @@ def _panels(study: Study) -> list[Panel]:
             words = [styles.words(str(task))] * several
             words += [_in_title(label, axis) for axis, label in labels.items()]
             group = of_task.iloc[rows]
-            whole = [number for common, part in divided if common == labels for number in part]
+            members = [number for common, part in divided if common == labels for number in part]
             title, in_title = SEPARATOR.join(words), ["task", *labels]
-            if len(rows) < len(whole):
-                first = whole.index(rows[0]) + 1
+            if len(rows) < len(members):
+                first = members.index(rows[0]) + 1
                 title += f"\nvariants {first} to {first + len(rows) - 1}"
             if labels and group[_REVEALS].all():
                 title += _DAGGER

@@ -41,12 +41,12 @@ def counts(data: Plotted) -> "Figure | None":
     size = (drawing.WIDTH, 1.25 + 0.18 * len(variants))
     figure, grid = drawing.pyplot().subplots(1, 2, figsize=size, sharey=True, layout="constrained")
     looks = {name: data.looks[data.keys[name]] for name in variants.index}
-    shown: dict[str, Any] = dict(labels=_full_labels(data, variants), looks=looks)
+    look: dict[str, Any] = dict(labels=_full_labels(data, variants), looks=looks)
     for axes, of_axes, successes, total in (
         (grid[0], "Solved", "solved", "trained"),
         (grid[1], title, "extrapolating", "known"),
     ):
-        intervals(variants, successes=successes, total=total, axes=axes, **shown)
+        intervals(variants, successes=successes, total=total, axes=axes, **look)
         axes.set_title(of_axes)
         axes.set_xlabel("share of runs")
     caption = f"Bars are Wilson's 95 % intervals. {title}: {data.study.spec.extrapolation}."

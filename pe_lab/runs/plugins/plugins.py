@@ -212,7 +212,7 @@ def build(family: str, plugin: Plugin, **context: object) -> Any:
     cls = find(family, plugin.name)
     supplied_context = {key: value for key, value in context.items() if key in parameters(cls)}
     try:
-        arguments = {}
+        arguments: dict[str, object] = {}
         for key, value in plugin.arguments:
             if isinstance(value, tuple):
                 arguments[key] = tuple(_built(family, item, context) for item in value)
@@ -238,5 +238,5 @@ def _constructor_error(name: str, cls: type, error: BaseException) -> UserError:
     return UserError(f"{name!r} cannot be built ({where}): {described(error)}.")
 
 
-def _built(family: str, value: object, context: Mapping[str, object]) -> Any:
+def _built(family: str, value: object, context: Mapping[str, object]) -> object:
     return build(family, value, **context) if isinstance(value, Plugin) else value

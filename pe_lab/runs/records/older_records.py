@@ -4,8 +4,6 @@ A setting that did not exist yet gets the value of the only behavior that there 
 exists no more is left out.
 """
 
-from typing import Any
-
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.settings.declarations import older_values, removed_settings
@@ -41,7 +39,7 @@ RELATIVE = (
 )
 
 
-def upgrade(record: JsonObject) -> dict[str, Any]:
+def upgrade(record: JsonObject) -> dict[str, object]:
     """Return a record of version 6 or 7 with the contents of this version."""
     exposure = record["exposure"]
     if exposure is None or exposure["max_position"] is None:
@@ -68,7 +66,7 @@ def _unnoticed_shift(config: JsonObject) -> int:
     return scheme["max_shift"]
 
 
-def with_current_settings(config: JsonObject, owner: object) -> dict[str, Any]:
+def with_current_settings(config: JsonObject, owner: object) -> dict[str, object]:
     """Return a config in which every group has the settings of this version.
 
     Args:

@@ -94,7 +94,7 @@ def declared_settings(cls: type) -> dict[str, Setting]:
 
 
 @functools.cache
-def older_values(cls: type) -> dict[str, Any]:
+def older_values(cls: type) -> dict[str, object]:
     """Return the settings of a dataclass that older records lack, with their values in JSON.
 
     A setting at this value is no part of a run's id, so that a new setting makes no older run

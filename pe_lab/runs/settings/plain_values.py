@@ -8,7 +8,7 @@ from typing import Any
 _DEEPEST = 50  # levels of a value: a config has about five
 
 
-def literal(code: str | ast.expr) -> Any:
+def literal(code: str | ast.expr) -> object:
     """Return the value of a Python literal that a config may hold.
 
     Raises:

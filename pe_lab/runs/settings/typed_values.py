@@ -79,7 +79,7 @@ def _check_float32(value: float, name: str) -> None:
         )
 
 
-def _checked_union(value: object, annotation: object, name: str) -> Any:
+def _checked_union(value: object, annotation: object, name: str) -> object:
     """Return the value as the first type of a union that it has."""
     options = typing.get_args(annotation)
     for option in options:
@@ -91,7 +91,7 @@ def _checked_union(value: object, annotation: object, name: str) -> Any:
     raise UserError(f"{name} must be {words}, got {value!r}.")
 
 
-def _checked_tuple(value: object, annotation: object, name: str) -> tuple[Any, ...]:
+def _checked_tuple(value: object, annotation: object, name: str) -> tuple[object, ...]:
     """Return a tuple of the annotated length whose items have the annotated types."""
     if not isinstance(value, tuple):
         raise _wrong_type(value, annotation, name)

@@ -126,7 +126,7 @@ def _completed_parts(parts: JsonObject, run: Run) -> dict[str, object]:
     return completed
 
 
-def _completed(spec: object, trained: list[dict[str, object]]) -> Any:
+def _completed(spec: object, trained: list[dict[str, object]]) -> object:
     """Return a spec with its open arguments taken from the trained one of the same name.
 
     The trained one is removed from the list, so that it completes one spec only.

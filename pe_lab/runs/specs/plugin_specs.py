@@ -34,7 +34,7 @@ def encodings(specs: object) -> tuple[Encoding, ...]:
     return tuple(map(_encoding, specs))
 
 
-def _encoding(spec: Any) -> Encoding:
+def _encoding(spec: object) -> Encoding:
     if not isinstance(spec, Mapping):
         raise UserError(f"One of the encodings is given as dict(name=..., ...), got {spec!r}.")
     site_keys = declared_settings(Encoding)

@@ -85,7 +85,7 @@ def _labels_by_run(entries: Sequence[Entry]) -> dict[str, dict[str, str]]:
     return labels_of
 
 
-def _value_on(axis: str, config: JsonObject) -> Any:
+def _value_on(axis: str, config: JsonObject) -> object:
     """Return the value of a config on an axis; None if its label says nothing about it."""
     if axis.partition(".")[0] == "positions" and not _reads_scheme(config):
         return None

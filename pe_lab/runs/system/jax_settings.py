@@ -86,7 +86,7 @@ def kept(module: str) -> Iterator[None]:
             _set(before)
 
 
-def differing(settings: Any, other: Any) -> JsonObject:
+def differing(settings: JsonObject, other: JsonObject) -> JsonObject:
     """The settings of STANDARD that differ from other ones. A missing one is the standard."""
     changes = {}
     for name, standard in STANDARD.items():
@@ -104,14 +104,14 @@ def _refusal(who: str, changes: JsonObject) -> UserError:
     )
 
 
-def _set(settings: Any) -> None:
+def _set(settings: JsonObject) -> None:
     jax = sys.modules.get("jax")
     if jax is not None:
         for name, value in settings.items():
             jax.config.update(name, value)
 
 
-def _from_environment(name: str, standard: Any) -> Any:
+def _from_environment(name: str, standard: Any) -> object:
     text = os.environ.get(name.upper())
     if text is None:
         return standard
@@ -120,5 +120,5 @@ def _from_environment(name: str, standard: Any) -> Any:
     return type(standard)(text)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     return getattr(value, "value", value)  # some are members of an enumeration

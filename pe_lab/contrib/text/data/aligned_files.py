@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from pe_lab.data import files
-from pe_lab.data.builders import Row, Rows
-from pe_lab.data.sources import by_hash
+from pe_lab.data.sources import Row, Rows, by_hash
 from pe_lab.runs.errors import UserError
 
 
