@@ -105,10 +105,10 @@ def run(options: Options) -> int:
 def _check_flags(options: Options) -> None:
     """Refuse two kinds of measurements in one command."""
     kinds = ("compare", "profile", "members", "evaluation", "peer")
-    given = [f"--{kind}" for kind in kinds if getattr(options, kind)]
+    flags = [f"--{kind}" for kind in kinds if getattr(options, kind)]
     # A profile of each run of a sweep is possible.
-    if len(given) > 1 and given != ["--compare", "--profile"]:
-        raise UserError(f"Give one of {' and '.join(given)}: each measures something else.")
+    if len(flags) > 1 and flags != ["--compare", "--profile"]:
+        raise UserError(f"Give one of {' and '.join(flags)}: each measures something else.")
 
 
 def _measured(runs: list[Run], options: Options) -> list[JsonObject]:
@@ -184,12 +184,12 @@ def _runs(file: StudyConfig, options: Options) -> tuple[list[str], list[Run]]:
         if options.only:
             raise UserError("--only chooses from a sweep: it needs --compare.")
         return [""], [config.from_dict(file.values)]
-    whole = file.expanded()
+    study = file.expanded()
     labels: dict[str, str] = {}  # of the first entry of each run
-    for entry in whole.entries:
+    for entry in study.entries:
         labels.setdefault(entry.run.run_id, " · ".join(filter(None, entry.labels.values())))
     only = tuple(options.only) or ("",)
-    runs = [run for run in whole.runs if labels[run.run_id].startswith(only)]
+    runs = [run for run in study.runs if labels[run.run_id].startswith(only)]
     if not runs:
         raise unknown("--only: the sweep", only[0], labels.values())
     return [labels[run.run_id] for run in runs], runs

@@ -218,8 +218,8 @@ def tests_of(mutant: Mutant, calls: dict[str, list[list[str]]]) -> list[str]:
         functions = [function for path, function in called if path == mutant.path]
         if mutant.function in functions or (functions and not mutant.function):
             files.append(test)
-    own = f"test_{Path(mutant.path).stem}.py"
-    return sorted(files, key=lambda test: (Path(test).name != own, len(calls[test])))
+    test_file = f"test_{Path(mutant.path).stem}.py"
+    return sorted(files, key=lambda test: (Path(test).name != test_file, len(calls[test])))
 
 
 def outcome(mutant: Mutant, clone: Path, tests: list[str], options: Options) -> str:
@@ -291,7 +291,7 @@ def run(options: Options) -> int:
             options.out.write_text(json.dumps(outcomes, indent=1) + "\n", encoding="utf-8")
             print(f"{result}: {mutant.path}:{mutant.line}: {mutant.old} -> {mutant.new}")
     results = [outcomes[mutant.key] for mutant in mutants]
-    print(", ".join(f"{results.count(each)} {each}" for each in sorted(set(results))))
+    print(", ".join(f"{results.count(outcome)} {outcome}" for outcome in sorted(set(results))))
     return 0
 
 

@@ -69,7 +69,7 @@ def unknown_name(owner: str, name: str, names: Iterable[str]) -> str:
     All names are listed if none is near, or if there are few of them.
     """
     names = sorted(names)
-    by_lower_case = {each.lower(): each for each in names}
+    by_lower_case = {spelling.lower(): spelling for spelling in names}
     near = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
     message = f"{owner} has no {name!r}."
     if near:
@@ -99,7 +99,7 @@ def parameters(cls: type) -> dict[str, inspect.Parameter]:
 @functools.cache
 def _annotations_with_choices(cls: type) -> dict[str, Any]:
     annotations = {name: parameter.annotation for name, parameter in parameters(cls).items()}
-    return {name: each for name, each in annotations.items() if has_choices(each)}
+    return {name: annotation for name, annotation in annotations.items() if has_choices(annotation)}
 
 
 @functools.cache
@@ -107,4 +107,4 @@ def _positional_names(cls: type) -> list[str]:
     """The names of the constructor's positional parameters, in order, without `self`."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     signature = inspect.signature(cls.__init__)  # type: ignore[misc]
-    return [name for name, each in signature.parameters.items() if each.kind in kinds][1:]
+    return [name for name, parameter in signature.parameters.items() if parameter.kind in kinds][1:]

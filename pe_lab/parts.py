@@ -37,10 +37,10 @@ def names(family: str) -> list[str]:
 def module(family: str, name: str) -> str | None:
     """Return the module of a name, which is not imported; None if no package has it."""
     modules = (f"{package}.{name}" for package in packages(family))
-    return next((each for each in modules if importlib.util.find_spec(each)), None)
+    return next((path for path in modules if importlib.util.find_spec(path)), None)
 
 
 def file(family: str, name: str) -> Path | None:
     """Return the file of a name, private ones included. Nothing is imported."""
     files = (folder / f"{name}.py" for folder in _folders(family))
-    return next((each for each in files if each.is_file()), None)
+    return next((path for path in files if path.is_file()), None)

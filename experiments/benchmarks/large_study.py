@@ -72,13 +72,13 @@ def _points(of_variant: dict[tuple[str, ...], list[Any]], count: int) -> Iterato
     for index in range(max(1, round(count / size))):
         for variant, rate, seed in itertools.product(of_variant.values(), RATES, range(SEEDS)):
             labels, record = variant[seed % len(variant)]
-            made = copy.deepcopy(dict(record))
-            made["config"]["train"]["learning_rate"] = rate
-            made["member"] |= {"seed": seed, "data_seed": seed}
-            made["config"] |= {"seed": seed, "data_seed": seed}
+            copied = copy.deepcopy(dict(record))
+            copied["config"]["train"]["learning_rate"] = rate
+            copied["member"] |= {"seed": seed, "data_seed": seed}
+            copied["config"] |= {"seed": seed, "data_seed": seed}
             rate_label = {"train.learning_rate": str(rate), "seed": str(seed)}
             # An axis that changes no run, so its labels need not agree with the config.
-            yield {**labels, "evaluate.num_examples": str(index), **rate_label}, made
+            yield {**labels, "evaluate.num_examples": str(index), **rate_label}, copied
 
 
 def write_config(folder: Path, points: int) -> None:

@@ -26,10 +26,10 @@ def profile(program: Program, num_steps: int) -> dict[str, float]:
     a place in pe_lab.
     """
     places = _places(program.compiled.as_text() or "")
-    found: collections.Counter[str] = collections.Counter()
+    seconds: collections.Counter[str] = collections.Counter()
     for event in _events(program, num_steps):
-        found[places.get(event["args"]["hlo_op"], "elsewhere")] += event["dur"] * 1e-6 / num_steps
-    return dict(found.most_common())
+        seconds[places.get(event["args"]["hlo_op"], "elsewhere")] += event["dur"] * 1e-6 / num_steps
+    return dict(seconds.most_common())
 
 
 def _events(program: Program, num_steps: int) -> list[JsonObject]:
@@ -50,14 +50,14 @@ def _events(program: Program, num_steps: int) -> list[JsonObject]:
 def _places(text: str) -> dict[str, str]:
     """The innermost function of pe_lab that each instruction of a compiled program stems from."""
     tables: dict[str, dict[int, str]] = {name: {} for name in SECTIONS}
-    section, found = None, {}
+    section, frames = None, {}
     for line in text.splitlines():
         section = line if line in tables else section if line else None
         if section and (row := re.match(r"(\d+) (.*)", line)):
             tables[section][int(row[1])] = row[2]
         elif instruction := INSTRUCTION.match(line):
-            found[instruction[1]] = int(instruction[2])
-    return {name: place for name, frame in found.items() if (place := _place(tables, frame))}
+            frames[instruction[1]] = int(instruction[2])
+    return {name: place for name, frame in frames.items() if (place := _place(tables, frame))}
 
 
 def _place(tables: dict[str, dict[int, str]], frame: int) -> str | None:

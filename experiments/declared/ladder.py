@@ -111,10 +111,10 @@ def _check_one_of_each(
     size: str, runs: pd.DataFrame, rows: Sequence[str], tasks: Sequence[str]
 ) -> None:
     counts = runs.groupby(["row", "task", "rate", "seed"]).size()
-    for each in itertools.product(rows, tasks, size_ladder.RATES, range(size_ladder.SEEDS)):
-        count = counts.get(each, 0)
+    for key in itertools.product(rows, tasks, size_ladder.RATES, range(size_ladder.SEEDS)):
+        count = counts.get(key, 0)
         if count != 1:
-            row, task, rate, seed = each
+            row, task, rate, seed = key
             raise UserError(
                 f"size_ladder: {size} has {count} runs, not one, of {row} on {task} with rate "
                 f"{rate:g} and seed {seed}."

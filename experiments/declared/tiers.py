@@ -22,10 +22,10 @@ def tier(runs: pd.DataFrame, row: str) -> str:
     """
     biases = [common.counts(runs[runs["row"] == name]) for name in ("shaw", "kerple")]
     bar = np.min([common.share(bias) for bias in biases])  # NaN if one is
-    own = common.counts(runs[runs["row"] == row])
-    if not bar > 0 or own["solved"].sum() < 3:
+    row_counts = common.counts(runs[runs["row"] == row])
+    if not bar > 0 or row_counts["solved"].sum() < 3:
         return "undecided"
-    return "upper tier" if common.share(own) >= bar else "below the upper tier"
+    return "upper tier" if common.share(row_counts) >= bar else "below the upper tier"
 
 
 def convolution_lines(runs: pd.DataFrame) -> list[str]:

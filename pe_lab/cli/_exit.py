@@ -102,8 +102,8 @@ def _status(body: Callable[[], int]) -> int:
     except OSError as e:
         if e.errno not in (*_DISK, *_NO_PLACE):
             raise
-        kept = "; what is finished is kept, and the same command goes on"
-        _show_error(f"error: {one_line(e)}{kept if e.errno in _DISK else ''}")
+        advice = "; what is finished is kept, and the same command goes on"
+        _show_error(f"error: {one_line(e)}{advice if e.errno in _DISK else ''}")
         return 1
     except Exception as e:
         if (mistake := user_error(e)) is not None:

@@ -65,7 +65,7 @@ def _kind_of(name: str) -> str:
     by_kind = {kind: _catalog.summaries(kind) for kind in _catalog.KINDS}
     kinds = [kind for kind, summaries in by_kind.items() if name in summaries]
     if not kinds:
-        names = {each for summaries in by_kind.values() for each in summaries}
+        names = {member for summaries in by_kind.values() for member in summaries}
         error = str(unknown("pe_lab", name, names))
         listed = "`pe-lab list KIND` lists its names."  # there are more than a hundred
         raise UserError(re.sub(r"It has: .*", listed, error))

@@ -133,9 +133,9 @@ def bounds(
         ends = list(itertools.accumulate(sizes))
     starts = [0, *ends]
     if ends[-1] > count or not all(map(operator.lt, starts, ends)):
-        asked = "" if sizes is None else f" of {', '.join(map(str, sizes))} {unit}"
+        amounts = "" if sizes is None else f" of {', '.join(map(str, sizes))} {unit}"
         raise UserError(
-            f"{description} is too short for train, validation and test{asked}: it has "
+            f"{description} is too short for train, validation and test{amounts}: it has "
             f"{count} {unit}."
         )
     return dict(zip(_NAMES, zip(starts, ends, strict=False), strict=True))

@@ -100,11 +100,11 @@ class Convolutions(nnx.Module):
     def __init__(self, model: Model, layer: int, *, rngs: nnx.Rngs):
         width = model.convolution_width
         heads = (model.num_heads, model.width // model.num_heads)
-        kept: dict[str, tuple[int, ...]] = {}
+        shapes: dict[str, tuple[int, ...]] = {}
         kernels = {}
         for name, channels in channels_of(model, layer).items():
             kernels[name] = convolution_kernel(width, channels, rngs)
-            kept[name] = (width - 1, *channels)
+            shapes[name] = (width - 1, *channels)
         shifts = {}
         for name in _SHIFTED[model.token_shift]:
             shifts[name] = nnx.Linear(
@@ -114,15 +114,15 @@ class Convolutions(nnx.Module):
                 dtype=jnp.dtype(model.compute_dtype),
                 rngs=rngs,
             )
-            kept[f"shift_{name}"] = (1, *heads)
+            shapes[f"shift_{name}"] = (1, *heads)
         self.num_offset = offset_channels(model, layer)
         if self.num_offset:
-            kept["offset"] = (1, model.num_heads, self.num_offset)
+            shapes["offset"] = (1, model.num_heads, self.num_offset)
         self.residual = model.convolution_residual
         self.dtype = model.compute_dtype
         self.kernels = nnx.Dict(kernels)
         self.shifts = nnx.Dict(shifts)
-        self.kept = tuple(kept.items())
+        self.kept = tuple(shapes.items())
 
     def no_inputs(self, batch: int) -> dict[str, Float[Array, "b w ..."]]:
         """Zeros in the place of the inputs before the first token, for an empty cache."""
@@ -228,10 +228,10 @@ class Neighbors:
         num_offset = self.convolutions.num_offset
         if num_offset == 0:
             return k
-        own, last = jnp.split(k, [k.shape[-1] - num_offset], axis=-1)
+        unmoved, last = jnp.split(k, [k.shape[-1] - num_offset], axis=-1)
         is_first = self.before.preceding == 0
         last = jnp.where(is_first[..., None, None], last, self.before.token("offset", last))
-        return jnp.concatenate([own, last], axis=-1)
+        return jnp.concatenate([unmoved, last], axis=-1)
 
 
 def convolve(

@@ -63,9 +63,9 @@ class Mode:
 def train(request: StudyRequest, mode: Mode) -> Failures:
     """Train the missing runs of a study."""
     folder = request.folder
-    whole = study.expand(request.name, request.values, request.points, folder, request.analysis)
+    expanded = study.expand(request.name, request.values, request.points, folder, request.analysis)
     start = launcher(request.values.get("launcher"), mode.workers)
-    todo = plans.make(whole, folder)
+    todo = plans.make(expanded, folder)
     # The plan comes first, and doubts about it after it.
     if mode.dry_run:
         terminal.show(todo)
@@ -73,7 +73,7 @@ def train(request: StudyRequest, mode: Mode) -> Failures:
         question = (request.analysis or {}).get("question")
         duration = todo.duration(start.at_once(len(todo.groups)))
         terminal.show("\n".join(str(part) for part in (question, todo.summary, duration) if part))
-    for sentence in _notes(whole, todo, mode, _num_seeds(request.points)):
+    for sentence in _notes(expanded, todo, mode, _num_seeds(request.points)):
         mode.note(sentence)
     if mode.dry_run:
         terminal.show(todo.estimate(start.at_once(len(todo.groups))))
@@ -83,7 +83,7 @@ def train(request: StudyRequest, mode: Mode) -> Failures:
             print(commands.python("-m", "pe_lab.training.process", str(file), str(folder)))
         return None
     if not todo.groups:
-        line = f"{whole.name}: nothing to do, all {len(whole.runs)} runs are in {folder}."
+        line = f"{expanded.name}: nothing to do, all {len(expanded.runs)} runs are in {folder}."
         terminal.show(line)
     return sweep.run(todo, start)
 

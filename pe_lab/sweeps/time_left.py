@@ -237,8 +237,8 @@ def _left(group: _Group, scale: _Scale, now: float) -> float:
     plan = group.plan
     # The first steps may be slow, so the rate of the shape counts too.
     prior = _PRIOR * plan.train_seconds
-    own = group.trained_seconds + prior * scale.train
-    train = own / (group.planned_of_trained + prior) if prior else scale.train
+    seconds = group.trained_seconds + prior * scale.train
+    train = seconds / (group.planned_of_trained + prior) if prior else scale.train
     share = max(0.0, scale.last_share - group.share)
     setup = 0.0
     if group.setup_seconds is None:

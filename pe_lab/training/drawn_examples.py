@@ -43,17 +43,18 @@ def _error(plugin: Plugin, lengths: tuple[int, ...]) -> str | None:
     possible = [n for n in lengths if n >= task.min_length and (largest is None or n <= largest)]
     if not possible:
         return None
-    drawn = jnp.repeat(jnp.asarray(possible), _EXAMPLES)
-    keys = jax.random.split(jax.random.key(0), len(drawn))
+    example_lengths = jnp.repeat(jnp.asarray(possible), _EXAMPLES)
+    keys = jax.random.split(jax.random.key(0), len(example_lengths))
 
     def sample(key, length, data):
         return task.sample(key, length, bound=max(possible), data=data)
 
     try:
-        examples = jax.jit(jax.vmap(sample, in_axes=(0, 0, None)))(keys, drawn, task.data("train"))
+        program = jax.jit(jax.vmap(sample, in_axes=(0, 0, None)))
+        examples = program(keys, example_lengths, task.data("train"))
     except Exception:  # the training of these runs will report it, and other runs go on
         return None
-    for i, length in enumerate(drawn.tolist()):
+    for i, length in enumerate(example_lengths.tolist()):
         example = jax.tree.map(lambda leaf, row=i: np.asarray(leaf[row]), examples)
         error = _error_of(task, example)
         if error is not None:

@@ -114,9 +114,9 @@ def _content(file: Path) -> dict[str, bytes]:
       ValueError: it has a file that is not part of a row, or its files are too large.
     """
     with zipfile.ZipFile(file) as archive:
-        if sum(each.file_size for each in archive.infolist()) > files.MOST_BYTES:
+        if sum(member.file_size for member in archive.infolist()) > files.MOST_BYTES:
             raise ValueError(f"its files have more than {files.MOST_BYTES:,} bytes")
-        if any(each.compress_type not in _COMPRESSIONS for each in archive.infolist()):
+        if any(member.compress_type not in _COMPRESSIONS for member in archive.infolist()):
             raise ValueError("it has a file of another compression")
         members = archive.namelist()
         if len(set(members)) < len(members):

@@ -92,5 +92,5 @@ def _place(spec: AnalysisSpec) -> str:
 
 def _design(runs: pd.DataFrame, name: str, spec: AnalysisSpec) -> str:
     (setting,) = spec.tuned
-    own = runs[runs["name"] == name]
-    return f"{own[setting].nunique()} learning rates and {own['seed'].nunique()} seeds"
+    row_runs = runs[runs["name"] == name]
+    return f"{row_runs[setting].nunique()} learning rates and {row_runs['seed'].nunique()} seeds"

@@ -82,5 +82,5 @@ def points(encodings: Sequence[object], form: Form = FULL, names: Sequence[str] 
 
 def analysis():
     """Return the analysis of a row. The contrasts of suite_grid name its own encodings."""
-    whole = suite_grid.analysis()
-    return {key: value for key, value in whole.items() if key != "contrasts"}
+    grid_analysis = suite_grid.analysis()
+    return {key: value for key, value in grid_analysis.items() if key != "contrasts"}

@@ -135,9 +135,9 @@ def check(
     """
     # Arguments may restrict where the class is defined.
     of_class = laws.requirements(spec["name"])
-    built_in = next(each for each in ARCHITECTURES if laws.acts_in(of_class, each))
+    built_in = next(name for name in ARCHITECTURES if laws.acts_in(of_class, name))
     needs = Subject(spec, built_in).requirements
-    architectures = [each for each in ARCHITECTURES if laws.acts_in(needs, each)]
+    architectures = [name for name in ARCHITECTURES if laws.acts_in(needs, name)]
     # Without positions, one layer sees only the set of earlier tokens. Two layers see their order.
     changes = ONE_LAYER if needs.reads_positions else ()
     all_checks = [Checks(Subject(spec, architecture, changes)) for architecture in architectures]

@@ -66,8 +66,8 @@ def compiled_equals_eager(subject: Subject) -> None:
 def one_seed_gives_one_backbone(subject: Subject) -> None:
     """The backbone's initial parameters are those of the same seed without an encoding."""
     bare = backbone_parameters(subject.architecture, subject.changes)
-    mine = jax.tree_util.tree_leaves_with_path(models.params(subject.start))
-    backbone = {path: value for path, value in mine if not is_encoding(path)}
+    leaves = jax.tree_util.tree_leaves_with_path(models.params(subject.start))
+    backbone = {path: value for path, value in leaves if not is_encoding(path)}
     assert backbone.keys() == bare.keys()
     for path, value in backbone.items():
         np.testing.assert_array_equal(value, bare[path])
@@ -109,16 +109,16 @@ def half_precision_keeps_positions_apart(subject: Subject) -> None:
     )  # short tables end before bfloat16 does
     firsts = (0, *far) if far else (0, min(250, subject.bound - LENGTH))
     places = [first + np.arange(LENGTH)[None, None] for first in firsts]
-    whole, rounded = ([one.logits(positions=p) for p in places] for one in (subject, half))
-    errors = [np.abs(a - b) for a, b in zip(whole, rounded, strict=True)]
-    assert np.sqrt((errors[0] ** 2).mean()) < 0.1 * whole[0].std(), (
+    exact, rounded = ([one.logits(positions=p) for p in places] for one in (subject, half))
+    errors = [np.abs(a - b) for a, b in zip(exact, rounded, strict=True)]
+    assert np.sqrt((errors[0] ** 2).mean()) < 0.1 * exact[0].std(), (
         "half of the precision is not a tenth of the answer"
     )
     if far:
         assert np.median([e.max() for e in errors[1:]]) < 3 * errors[0].max(), "positions are lost"
     if subject.requirements.coarse:
         return
-    for p, a, b in zip(places, whole, rounded, strict=True):
+    for p, a, b in zip(places, exact, rounded, strict=True):
         before = p.copy()
         before[..., -1] -= 1
         seen = np.abs(a - subject.logits(positions=before))[:, -1].max()

@@ -151,8 +151,8 @@ def negative_positions_are_positions_too(subject: Subject) -> None:
         return
     up_to_zero = np.arange(1 - LENGTH, 1)[None, None]
     logits = subject.logits(positions=up_to_zero)
-    for each in (logits, subject.logits(positions=up_to_zero - 40)):
-        assert np.isfinite(each).all(), "not finite at negative positions"
+    for values in (logits, subject.logits(positions=up_to_zero - 40)):
+        assert np.isfinite(values).all(), "not finite at negative positions"
     before = up_to_zero.copy()
     before[..., -1] -= 1
     if subject.requirements.reads_positions and not subject.requirements.coarse:

@@ -93,8 +93,8 @@ def prefill_equals_the_full_forward(subject: Subject) -> None:
     """
     if subject.requirements.reads_length:
         return
-    found = subject.decoded
-    assert_close(found["full"][found["prompt"]], found["cached"][found["prompt"]])
+    decoded = subject.decoded
+    assert_close(decoded["full"][decoded["prompt"]], decoded["cached"][decoded["prompt"]])
 
 
 @in_("decoder", "encoder_decoder")
@@ -105,5 +105,5 @@ def decoding_equals_the_full_forward(subject: Subject) -> None:
     """
     if subject.requirements.reads_length:
         return
-    found = subject.decoded
-    assert_close(found["full"][found["answer"]], found["cached"][found["answer"]])
+    decoded = subject.decoded
+    assert_close(decoded["full"][decoded["answer"]], decoded["cached"][decoded["answer"]])

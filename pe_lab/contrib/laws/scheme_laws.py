@@ -160,8 +160,8 @@ def positions(
 ) -> jax.Array:
     """Positions of a scheme that may follow a structure, and segments if they are given."""
     structure = {name: wide(values, is_token) for name, values in STRUCTURE.items()}
-    given = wide(SEGMENTS, is_token) if segments else None
-    return scheme(keys, is_token, segments=given, structure=structure, train=train)
+    ids = wide(SEGMENTS, is_token) if segments else None
+    return scheme(keys, is_token, segments=ids, structure=structure, train=train)
 
 
 def rows(

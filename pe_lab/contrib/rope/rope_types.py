@@ -154,7 +154,7 @@ def write(encoding: JsonObject) -> JsonObject:
     rest = dict(encoding)
     name = rest.pop("name")
     scaling = rest.pop("scaling", "none")
-    kind = next((kind for kind, each in _SCALINGS.items() if each == scaling), None)
+    kind = next((kind for kind, scaled in _SCALINGS.items() if scaled == scaling), None)
     if kind is None:
         raise UserError(f"rope's scaling {scaling!r} has no rope_type.")
     base = rest.pop("base", 10_000.0 if name == "rope" else 1_000_000.0)

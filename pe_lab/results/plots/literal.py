@@ -50,7 +50,7 @@ def _tick_labels(axis: "Axis") -> "list[Text]":
     drawable = {}
     for label in axis.get_ticklabels():
         drawable[label.get_text()] = _drawable(label.get_text(), label)
-    if any(content != shown for content, shown in drawable.items()):
+    if any(content != text for content, text in drawable.items()):
         axis.set_major_formatter(
             ticker.FuncFormatter(lambda *tick: drawable.get(formatter(*tick), formatter(*tick)))
         )

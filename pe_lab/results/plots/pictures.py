@@ -162,12 +162,12 @@ def _figure(
     # A variant without a finished run has no values.
     panels = [panel for panel in data.panels if not measured.isdisjoint(panel.names)]
     figure, grid = grid_of(panels)
-    drawn = []
+    names_of_axes = []
     for axes, panel in zip(grid, panels, strict=True):
         names = [name for name in panel.names if name in measured]
         draw(axes, data, values, names, is_alone=len(panels) == 1, dots=dots)
-        drawn.append((axes, names))
-    return figure, drawn
+        names_of_axes.append((axes, names))
+    return figure, names_of_axes
 
 
 def grid_of(panels: Sequence[Panel], titles: Sequence[str] = ("",)) -> "tuple[Figure, list[Axes]]":

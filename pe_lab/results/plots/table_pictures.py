@@ -155,11 +155,11 @@ def _values(spec: TableSpec, part: Summary, places: Sequence[float]) -> pd.DataF
 
 def _centers(spec: TableSpec, part: Summary) -> list[list[int | float]]:
     """Return the numbers that the table shows, by column and row. Of every seed, the medians."""
-    shown = part
+    table = part
     if spec.metric.show == "seeds":
         style = metrics.BY_NAME[spec.metric.name].style
-        shown = summary.summarize(part.values, spec.rows, spec.columns, style=style)
-    return [[_height(shown.at(row, column)) for row in part.rows] for column in part.columns]
+        table = summary.summarize(part.values, spec.rows, spec.columns, style=style)
+    return [[_height(table.at(row, column)) for row in part.rows] for column in part.columns]
 
 
 def _height(cell: Cell) -> int | float:
@@ -188,7 +188,7 @@ def _maps(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figu
         spec, parts, columns=columns, height=height, sharey=has_same_rows
     )
     is_grid = table_summaries.is_grid(data.with_grids, spec)
-    shown = ""
+    letters = ""
     if is_grid and has_same_rows:
         figure.supylabel(_axis_names(spec.rows))  # once: panels may be lower than the label
     for axes, part in zip(grid_of_axes, parts.values(), strict=True):
@@ -205,7 +205,7 @@ def _maps(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figu
         texts = numbers.map(number) + pd.DataFrame(signs, heads, names).T
         texts = texts.where(numbers.notna(), DASH)
         heat_map(numbers, texts=texts, axes=axes)
-        shown += "".join([*itertools.chain(*texts.to_numpy()), *heads])
+        letters += "".join([*itertools.chain(*texts.to_numpy()), *heads])
         if is_grid:
             axes.set_xlabel(_axis_names(spec.columns))
             if not has_same_rows:
@@ -215,7 +215,7 @@ def _maps(data: Plotted, spec: TableSpec, parts: Mapping[Key, Summary]) -> "Figu
                 axes.get_xticks(), heads, rotation=30, ha="right", rotation_mode="anchor"
             )
     caption = [_CENTERS[spec.metric.show].capitalize()]
-    caption += [words for sign, words in _SIGNS.items() if sign in shown]
+    caption += [words for sign, words in _SIGNS.items() if sign in letters]
     drawing.titles(figure, declared_tables.name_of(spec), f"{'; '.join(caption)}.")
     return figure
 

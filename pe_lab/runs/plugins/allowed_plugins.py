@@ -41,7 +41,7 @@ def is_allowed(name: str) -> bool:
     if packages is None:
         return True
     module = name.partition(":")[0]
-    if any(module == each or module.startswith(f"{each}.") for each in packages.split(",")):
+    if any(module == name or module.startswith(f"{name}.") for name in packages.split(",")):
         return True
     return entry_points.is_installed(name)
 

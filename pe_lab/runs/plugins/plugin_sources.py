@@ -85,7 +85,7 @@ def _used_modules(family: str, source: str) -> list[tuple[str, str]]:
     They are the private modules of its family that it imports, and those of parts.module("a", "b").
     """
     names = set()
-    asked = []
+    named = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
             names |= {alias.name for alias in node.names}
@@ -93,8 +93,8 @@ def _used_modules(family: str, source: str) -> list[tuple[str, str]]:
         elif isinstance(node, ast.Call) and ast.unparse(node.func) == "parts.module":
             values = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
             if len(values) == 2:
-                asked.append((str(values[0]), str(values[1])))
-    return [(family, name) for name in sorted(names) if name.startswith("_")] + asked
+                named.append((str(values[0]), str(values[1])))
+    return [(family, name) for name in sorted(names) if name.startswith("_")] + named
 
 
 def is_changed(plugin: str, digest: str | None) -> bool:

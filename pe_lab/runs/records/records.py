@@ -79,7 +79,7 @@ def write(folder: Path, record: JsonObject) -> Path:
         raise UserError(f"The record of the run {run_id} cannot be written: {reason}.")
     content = record_lines.line(complete).encode()
     try:
-        _from_text(content, path)
+        _from_text(content, path)  # as a reader will: no file may have what it would refuse
     except DamagedRecord as e:
         raise UserError(f"The record of the run {run_id} cannot be written: {e.reason}.") from e
     files.write_bytes(path, content)
@@ -153,8 +153,8 @@ def _from_text(text: bytes, path: Path, *, only_head: bool = False) -> Record:
     # Errors and words reach terminals and pages. The config stays, because it is trained again.
     if b"\\" in text or not text.isascii():
         rows = list(map(record_rows.printable, record["rows"]))
-        kept = {"config": record["config"], "rows": rows}
-        record = {**texts.printable_values({**record, **dict.fromkeys(kept)}), **kept}
+        exact = {"config": record["config"], "rows": rows}
+        record = {**texts.printable_values({**record, **dict.fromkeys(exact)}), **exact}
     # A record may lack newer settings or have removed ones. Its digest is still the file's.
     config = older_records.with_current_settings(record["config"], path)
     return cast(Record, {**record, "config": config})
