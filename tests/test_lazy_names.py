@@ -44,6 +44,7 @@ def test_base_classes_are_names_too_and_private_files_have_none():
     assert "StringTask" not in dir(tasks)  # of _strings.py
 
 
+@pytest.mark.slow
 def test_an_import_of_one_class_imports_no_other_member():
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, check=True

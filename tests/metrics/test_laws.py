@@ -129,6 +129,7 @@ def test_analysis_specs_know_every_metric_that_is_a_number():
     assert set(metrics.BY_NAME) == set(BY_NAME) - lists
 
 
+@pytest.mark.slow
 def test_tables_read_all_metrics_without_jax():
     program = "import sys; sys.modules['jax'] = None; import pe_lab.results.tables"
     result = subprocess.run(

@@ -48,11 +48,13 @@ def subject(*changes):
     return Subject(laws.spec("rope"), "decoder", (*ALL, *changes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", full_except(LAWS[:8], LAWS))
 def test_a_law_holds_with_all_sites_shifts_offset_and_smear(law):
     laws.LAWS[law](subject())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

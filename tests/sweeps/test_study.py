@@ -64,6 +64,7 @@ def test_every_seed_is_checked(seed):
         expand({"seed": [0, seed]})
 
 
+@pytest.mark.slow
 def test_a_config_is_read_once_for_all_seeds_and_a_model_is_traced_once_for_all_groups(
     monkeypatch, tmp_path
 ):

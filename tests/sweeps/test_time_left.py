@@ -58,6 +58,7 @@ def events_of(groups, workers):
     return sorted(events, key=lambda event: event[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "study",
     [

@@ -106,6 +106,7 @@ def answers(experiment, params):
     return decode.generate(model, prompt, mask, end=9, max_tokens=ANSWER, positions=(positions,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "platform", "dtype"), cases())
 def test_every_program_is_lowered(name, platform, dtype):
     experiment = setup(name, platform, dtype)

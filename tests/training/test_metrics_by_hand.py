@@ -43,6 +43,7 @@ def logits_of(made, params, r, split, length, count, offset=0):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offset", [0, 3])
 def test_metrics_by_hand(offset):
     made, params = trained()

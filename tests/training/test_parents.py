@@ -96,6 +96,7 @@ def trained(tmp_path_factory):
     return folder, parents
 
 
+@pytest.mark.slow
 def test_moments_follow_their_parameters_and_new_ones_start_at_zero(trained):
     folder, parents = trained
     old = begun(folder, parents).state
@@ -122,6 +123,7 @@ def test_a_frozen_backbone_keeps_its_bits_and_encodings_move(trained):
     assert (tables[0][0]["table"] != tables[1][0]["table"]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("encodings", "changes", "sentence"),
     [

@@ -166,6 +166,7 @@ def test_without_the_status_of_git_the_code_is_not_said_to_be_clean(
     assert read(package) == (commit, None)
 
 
+@pytest.mark.slow
 def test_a_record_names_the_start_of_its_training_and_a_failed_one_does_not(tmp_path):
     before = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     loop.train_run_group(tiny.group("rope", seeds=1), tmp_path)

@@ -10,6 +10,7 @@ from pe_lab.training.setup import Setup
 from tests import tiny
 
 
+@pytest.mark.slow
 def test_a_training_is_not_resumed_with_another_text(tmp_path, monkeypatch):
     group = tiny.group("rope", seeds=1)
     digests = iter(["the first text", "the second text"])
@@ -51,6 +52,7 @@ def resumed(group, folder):
     return records.read_run(folder, group.run.run_id)["provenance"]
 
 
+@pytest.mark.slow
 def test_a_record_has_the_code_of_the_start_and_what_differed_later(tmp_path, process_values):
     group = tiny.group("rope", seeds=1, execution__chunk_steps=4, train__steps=12)
     process_values.update(commit="a" * 40, dirty=False)
@@ -64,6 +66,7 @@ def test_a_record_has_the_code_of_the_start_and_what_differed_later(tmp_path, pr
     assert later == {"step": 4, "dirty": True, "versions": {"jax": "1"}}
 
 
+@pytest.mark.slow
 def test_a_training_that_is_resumed_by_the_same_code_has_its_own_start_alone(tmp_path):
     group = tiny.group("rope", seeds=1)
     interrupted(group, tmp_path)
@@ -84,6 +87,7 @@ def test_a_training_is_resumed_in_a_folder_that_was_moved(tmp_path):
     assert [moved[key] for key in ("rows", "curve")] == [unbroken[key] for key in ("rows", "curve")]
 
 
+@pytest.mark.slow
 def test_a_training_is_not_resumed_with_another_plugin(tmp_path, process_values):
     group = tiny.group("rope", seeds=1)
     process_values["sources"] = {"encodings/rope": "0", "tasks/copy": "1"}
@@ -100,6 +104,7 @@ def test_a_training_is_not_resumed_with_another_plugin(tmp_path, process_values)
     assert resumed(group, tmp_path)["sources"] == process_values["sources"]
 
 
+@pytest.mark.slow
 def test_a_training_is_not_resumed_with_other_settings_of_jax(tmp_path, process_values):
     group = tiny.group("rope", seeds=1)
     process_values["jax_settings"] = {"jax_enable_x64": True}

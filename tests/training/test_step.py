@@ -155,6 +155,7 @@ def test_a_member_that_diverges_stops_there_and_its_group_goes_on():
     jax.tree.map(np.testing.assert_array_equal, of(sound, 2), of(state, 2))
 
 
+@pytest.mark.slow
 def test_the_loss_is_the_mean_cross_entropy_of_target_tokens():
     group = members({}, {"learning_rate": np.nan}, {})  # the programs of the test above
     _, losses = trained(RUN, group)

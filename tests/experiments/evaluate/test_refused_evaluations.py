@@ -10,6 +10,8 @@ NUMBERS = (
 )
 LENGTHS, OFFSETS = NUMBERS.format("lengths", 1), NUMBERS.format("offsets", 0)
 
+pytestmark = pytest.mark.slow  # all share a trained study
+
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),

@@ -118,6 +118,7 @@ def foreign_study(tmp_path):
     return write_study(folder, *entries)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "arguments", "status"),
     [

@@ -66,6 +66,7 @@ def plugin(folder, monkeypatch, line):
     return f"{name}:Mine"
 
 
+@pytest.mark.slow
 def test_the_standard_settings_are_those_of_jax():
     program = (
         "import jax, json; from pe_lab.runs.system import jax_settings\n"
@@ -112,6 +113,7 @@ def test_a_program_keeps_its_own_settings():
     assert jax.config.jax_enable_x64
 
 
+@pytest.mark.slow
 def test_a_plugin_that_changes_a_setting_fails_its_run_alone(tmp_path, monkeypatch):
     code = "        jax.config.update('jax_enable_x64', True)\n"
     spec = plugin(tmp_path, monkeypatch, "").partition(":")[0]
