@@ -56,7 +56,7 @@ def contrasts(study: Study) -> Table:
             "Contrasts with a margin, which was declared before the runs, have no p. *alike*: the "
             "interval of a − b lies within the margin."
         )
-    columns = [column for column, is_column_shown in header.items() if is_column_shown]
+    columns = list(itertools.compress(header, is_shown))
     return notes.table("Contrasts", caption, columns, rows, table_notes)
 
 

@@ -70,7 +70,8 @@ def read(folder: str | Path) -> Study:
         },
         missing=len(run_ids - recorded),
     )
-    _check(study)
+    labels = [{axis: row[axis] for axis in axes} for row in study.trained.to_dict("records")]
+    check_analysis_spec.check(spec, labels, rows.axes_of)
     if not spec.tuned:
         return study
     chosen = selection.choose(study)
@@ -103,14 +104,6 @@ def _repeated(
     lengths = finished.merge(overlaps, on=["run", "evaluation"]).groupby("variant")["length"]
     of_variants = lengths.agg(set).to_dict()
     return [of_variants.get(name, set()) for name in variants.index]
-
-
-def _check(study: Study) -> None:
-    labels = [{axis: row[axis] for axis in study.axes} for row in study.trained.to_dict("records")]
-    overrides = {}
-    for row in study.overrides.values():
-        overrides[row["label"]] = {axis: text for axis, text in row.items() if axis != "label"}
-    check_analysis_spec.check(study.spec, labels, overrides)
 
 
 def _entries(study: str, entries: list[study_files.Entry]) -> pd.DataFrame:

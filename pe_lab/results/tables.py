@@ -180,7 +180,7 @@ def _sizes(study: Study) -> list[str]:
     settings = table_summaries.without_grids(study)
     counts = settings.variants["runs"].tolist()
     num_variants = len(selection.choose(settings).variants)
-    variants = "1 variant" if num_variants == 1 else f"{num_variants} variants"
+    variants = notes.listed([num_variants], "variant")
     if num_variants < len(counts):
         variants += f" with {len(counts)} settings"
     lengths = ", ".join(map(str, study.max_lengths))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.records.run_group_files import WrittenGroup
 from pe_lab.runs.studies import study_files, study_labels
 from pe_lab.sweeps import changed_code
 
@@ -51,14 +52,14 @@ def read(folder: Path) -> Status:
         labels_check.add(record["run_id"], record["config"])
         by_id[record["run_id"]] = {key: value for key, value in record.items() if key in _KEPT}
     labels_check.finish()
-    groups = _groups(folder)
-    group_of: dict[str, _WrittenGroup] = {}
+    groups = list(run_group_files.each(folder))
+    group_of: dict[str, WrittenGroup] = {}
     for group in groups:
         for run_id in group.run_ids:
             # A run may be in several groups, such as one of a smaller study. The progress of an old
             # group says nothing about a run that has a record.
             is_new = run_id not in by_id and run_id not in group_of
-            if group.running or is_new:
+            if group.is_held or is_new:
                 group_of[run_id] = group
     texts = {}
     for labels, run_id in study.entries:
@@ -69,68 +70,46 @@ def read(folder: Path) -> Status:
         latest_group = group_of.get(run_id)
         if present is not None and present["status"] != "failed":
             runs.append(RunStatus(run_id, label, "done", present["error"] or ""))
-        elif latest_group is not None and latest_group.running:
-            runs.append(RunStatus(run_id, label, "running", latest_group.about(run_id)))
+        elif latest_group is not None and latest_group.is_held:
+            runs.append(RunStatus(run_id, label, "running", _about(latest_group, run_id)))
         elif present is not None:
             runs.append(RunStatus(run_id, label, "failed", present["error"] or ""))
         else:
-            reason = "" if latest_group is None else latest_group.about(run_id)
+            reason = "" if latest_group is None else _about(latest_group, run_id)
             if records.path_of(folder, run_id) in damaged:
                 reason = "its record is damaged"
             runs.append(RunStatus(run_id, label, "left", reason))
-    running = [group for group in groups if group.running]
+    running = [group for group in groups if group.is_held]
     study_records = [by_id[run_id] for _, run_id in study.entries if run_id in by_id]
     seconds_left = _seconds_left(runs, running, list(by_id.values()))
     note = changed_code.note(study_records)
     return Status(study.name, tuple(runs), len(running), seconds_left, note)
 
 
-@dataclass(frozen=True)
-class _WrittenGroup:
-    """A run group that a sweep has written.
-
-    Attributes:
-      running: a process is training it.
-      progress: the latest values of its progress file.
-    """
-
-    run_ids: tuple[str, ...]
-    steps: int
-    running: bool
-    progress: JsonObject
-
-    def about(self, run_id: str) -> str:
-        """The progress of one of its runs in words."""
-        if "step" not in self.progress:
-            return "compiling" if self.running else ""
-        steps = f"step {self.progress['step']} of {self.steps}"
-        losses = self.progress.get("losses")
-        if not isinstance(losses, list) or len(losses) != len(self.run_ids):
-            return steps
-        loss = losses[self.run_ids.index(run_id)]
-        return f"{steps}, loss {loss:.4f}" if isinstance(loss, float) else steps
-
-    @property
-    def seconds_left(self) -> float | None:
-        """The time left for its training; None while its speed is unknown."""
-        rate = self.progress.get("steps_per_second")
-        if not rate:
-            return None
-        steps = self.steps - self.progress.get("step", 0)
-        return steps * len(self.run_ids) / rate
+def _about(group: WrittenGroup, run_id: str) -> str:
+    """The progress of one of the runs of a group in words."""
+    if "step" not in group.progress:
+        return "compiling" if group.is_held else ""
+    steps = f"step {group.progress['step']} of {group.steps}"
+    losses = group.progress.get("losses")
+    if not isinstance(losses, list) or len(losses) != len(group.run_ids):
+        return steps
+    loss = losses[group.run_ids.index(run_id)]
+    return f"{steps}, loss {loss:.4f}" if isinstance(loss, float) else steps
 
 
-def _groups(folder: Path) -> list[_WrittenGroup]:
-    groups = []
-    for group in run_group_files.each(folder):
-        progress = run_group_files.read_progress(folder, group.group_id)
-        groups.append(_WrittenGroup(group.run_ids, group.steps, group.is_held, progress))
-    return groups
+def _training_left(group: WrittenGroup) -> float | None:
+    """The seconds left for the training of a group; None while its speed is unknown."""
+    rate = group.progress.get("steps_per_second")
+    if not rate:
+        return None
+    steps = group.steps - group.progress.get("step", 0)
+    return steps * len(group.run_ids) / rate
 
 
 def _seconds_left(
     runs: list[RunStatus],
-    running: list[_WrittenGroup],
+    running: list[WrittenGroup],
     finished: list[JsonObject],
 ) -> float | None:
     """The time left: running groups by their own speed, waiting runs by the mean of finished ones.
@@ -144,7 +123,7 @@ def _seconds_left(
         cost = record["cost"]
         if cost:  # a failed run has none
             costs.append(cost["train_seconds"] + cost["compile_seconds"])
-    seconds_of_groups = [group.seconds_left for group in running if group.seconds_left is not None]
+    seconds_of_groups = [left for group in running if (left := _training_left(group)) is not None]
     if (waiting and not costs) or (running and not seconds_of_groups):
         return None
     seconds = sum(seconds_of_groups)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import pe_lab
 from pe_lab import cli
 from pe_lab.cli import _catalog
 from pe_lab.runs.errors import UserError

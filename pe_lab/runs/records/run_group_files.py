@@ -20,12 +20,14 @@ class WrittenGroup:
       run_ids: in the order of the group.
       steps: of each run.
       is_held: whether a process trained or evaluated it when the file was read.
+      progress: its latest event.
     """
 
     group_id: str
     run_ids: tuple[str, ...]
     steps: int
     is_held: bool
+    progress: JsonObject
 
 
 def path_of(folder: Path, group_id: str) -> Path:
@@ -82,7 +84,8 @@ def each(folder: Path) -> Iterator[WrittenGroup]:
             steps = content["runs"][0]["train"]["steps"]
         except (OSError, ValueError, LookupError, TypeError):  # damaged, or of an older version
             continue
-        yield WrittenGroup(file.stem, run_ids, steps, locks.is_held(lock_of(file)))
+        progress = read_progress(folder, file.stem)
+        yield WrittenGroup(file.stem, run_ids, steps, locks.is_held(lock_of(file)), progress)
 
 
 def read(file: Path) -> RunGroup:
