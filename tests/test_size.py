@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 KINDS = (tokenize.NAME, tokenize.NUMBER, tokenize.STRING, tokenize.OP)
 # pe_lab without contrib, today. Whoever makes the core smaller lowers it in the same commit.
 # A feature that needs more belongs in pe_lab/contrib, or something else leaves the core.
-CORE_TOKENS = 214_999
+CORE_TOKENS = 214_995
 SLACK = 0.01
 
 

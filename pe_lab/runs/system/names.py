@@ -1,7 +1,4 @@
-"""Names from users that become one part of a path, or a Python module."""
-
-import importlib.util
-import keyword
+"""Names that become one part of a path."""
 
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.system import texts
@@ -24,16 +21,3 @@ def plain(name: str, what: str) -> str:
     if len(name.encode()) > _MOST_BYTES:
         raise UserError(f"{name[:20]!r}… is too long for the name of {what}.")
     return name
-
-
-def check_module_name(name: str, suffix: str) -> None:
-    """Raise a UserError if a name cannot be the name of a module."""
-    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-        raise UserError(f"{name!r} cannot name a Python module; take a name such as my_{suffix}.")
-
-
-def check_unused_module(name: str) -> None:
-    """Raise a UserError if a module has the name: it would hide the new one, or be hidden."""
-    spec = importlib.util.find_spec(name)
-    if spec is not None and spec.origin is not None:  # a folder without code hides nothing
-        raise UserError(f"An installed module is named {name}; take another name.")

@@ -16,6 +16,8 @@ that the text has.
 """
 
 import importlib
+import importlib.util
+import keyword
 import string
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +25,7 @@ from pathlib import Path
 from pe_lab import parts
 from pe_lab.cli._arguments import argument, flag
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.system import commands, files, names
+from pe_lab.runs.system import commands, files
 
 TEMPLATE_OF = {"encodings": "encoding", "positions": "scheme", "tasks": "task", "metrics": "metric"}
 FAMILIES = (*TEMPLATE_OF, "study")
@@ -55,9 +57,11 @@ def run(options: Options) -> int:
     if family != "encodings" and options.kind is not None:
         raise UserError("--kind is for encodings only.")
     if options.text is not None:
-        names.check_module_name(name, "text")
+        check_name(name, "text")
         module = importlib.import_module(parts.module("cli", "_new_study") or "")
-        file = module.write(Path(), name, options.text)
+        file = module.unused_file(Path(), name)
+        check_unused(name)
+        module.write(file, options.text)
         print(f"wrote {file}")
         print(f"print its runs and their time: {commands.pe_lab('sweep', str(file), '--dry-run')}")
         print(f"train them: {commands.pe_lab('sweep', str(file))}")
@@ -82,6 +86,19 @@ def run(options: Options) -> int:
     return 0
 
 
+def check_name(name: str, suffix: str) -> None:
+    """Raise a UserError if a name cannot be the name of a module."""
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
+        raise UserError(f"{name!r} cannot name a Python module; take a name such as my_{suffix}.")
+
+
+def check_unused(name: str) -> None:
+    """Raise a UserError if a module has the name: it would hide the new one, or be hidden."""
+    spec = importlib.util.find_spec(name)
+    if spec is not None and spec.origin is not None:  # a folder without code hides nothing
+        raise UserError(f"An installed module is named {name}; take another name.")
+
+
 def is_checkout(folder: Path, family: str) -> bool:
     """Whether a folder is the top folder of a checkout, which has the members of the family."""
     return (folder / "pe_lab" / family).is_dir()
@@ -93,7 +110,7 @@ def write(root: Path, family: str, name: str, kind: str) -> list[Path]:
     Raises:
       UserError: the name is taken or cannot be the name of a module.
     """
-    names.check_module_name(name, TEMPLATE_OF[family])
+    check_name(name, TEMPLATE_OF[family])
     in_checkout = is_checkout(root, family)
     member = Path("pe_lab", family, f"{name}.py") if in_checkout else Path(f"{name}.py")
     test = Path("tests", family, f"test_{name}.py") if in_checkout else Path(f"test_{name}.py")
@@ -101,7 +118,7 @@ def write(root: Path, family: str, name: str, kind: str) -> list[Path]:
         if (root / file).exists():
             raise UserError(f"{file} exists; take another name.")
     if not in_checkout:
-        names.check_unused_module(name)
+        check_unused(name)
     template = TEMPLATE_OF[family]
     if family == "encodings":
         template += f"_{kind}"

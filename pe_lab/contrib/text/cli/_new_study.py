@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.system import files, names
+from pe_lab.runs.system import files
 
 if TYPE_CHECKING:
     from pe_lab.tasks.language_model import LanguageModel
@@ -19,20 +19,28 @@ _LENGTHS = (128, 64, 32, 16)
 _EXAMPLES = 256  # of validation and test, at least as many as different windows
 
 
-def write(root: Path, name: str, path: str) -> Path:
-    """Write a config for a text below `root`; return its path, relative to `root`.
+def unused_file(root: Path, name: str) -> Path:
+    """Return the config of a new study, in `root`/configs if there is this folder.
 
     Raises:
-      UserError: the name is taken or of a module, or the text cannot be read or is too short.
+      UserError: the file exists.
     """
     file = Path("configs" if (root / "configs").is_dir() else "", f"{name}.py")
     if (root / file).exists():
         raise UserError(f"{file} exists; take another name.")
-    names.check_unused_module(name)
+    return root / file
+
+
+def write(file: Path, path: str) -> None:
+    """Write a config for a text.
+
+    Raises:
+      UserError: the text cannot be read or is too short.
+    """
     within_documents, length = _windows(path)
     literal = json.dumps(path, ensure_ascii=False)
     values = {
-        "name": name,
+        "name": file.stem,
         "file": file.as_posix(),
         "path": literal[1:-1],
         "path_literal": literal,
@@ -45,8 +53,7 @@ def write(root: Path, name: str, path: str) -> Path:
         "examples": _EXAMPLES,
     }
     text = (_TEMPLATES / "study_text.txt").read_text(encoding="utf-8")
-    files.write_text(root / file, string.Template(text).substitute(values))
-    return file
+    files.write_text(file, string.Template(text).substitute(values))
 
 
 def _windows(path: str) -> tuple[bool, int]:
