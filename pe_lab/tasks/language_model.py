@@ -61,6 +61,7 @@ class LanguageModel(Task):
       data_dir: the folder of prepared data sets. The content of a path is prepared there as
         "corpus/<hash of its content>"; that name as `dataset` reproduces the text, but with a final
         newline where `splits` in bytes have none. Records have this name (`provenance.corpus`).
+        Without tensorflow-datasets one plain file is read, and no copy is prepared.
       splits: of a path: the bytes of train, validation and test, such as (90_000_000, 5_000_000,
         5_000_000) for enwik8; or "named" for a folder with files or folders named train, validation
         and test. Of tokens: their numbers, or "named", where a missing validation or test split is
@@ -205,9 +206,7 @@ class LanguageModel(Task):
 
     @functools.cached_property
     def _files(self) -> Any:
-        """The text that stays in files; None for one in memory."""
-        if self.tokens is None and not self.on_demand:
-            return None
+        """The text that is read from its files; None for one that is prepared as a data set."""
         module = parts.module("data", "text_files")
         assert module is not None
         return importlib.import_module(module).read(self)

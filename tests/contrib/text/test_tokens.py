@@ -253,9 +253,10 @@ for task in (
     LanguageModel(tokens=ids),
     LanguageModel(tokens=ids, on_demand=True),
     LanguageModel(path=text, on_demand=True),
+    LanguageModel(path=text, data_dir=data_dir),
 ):
     print(task.corpus.partition("/")[0], task.max_length, int(task.data("train")["size"]))
-for arguments in ({"path": text}, {"dataset": "stories"}):
+for arguments in ({"path": data_dir}, {"dataset": "stories"}):
     try:
         LanguageModel(**arguments, data_dir=data_dir).data("train")
     except UserError as error:
@@ -264,7 +265,7 @@ for arguments in ({"path": text}, {"dataset": "stories"}):
 
 
 @pytest.mark.slow
-def test_tokens_and_texts_on_demand_need_no_tfds_and_prepared_ones_say_that_they_do(tmp_path):
+def test_tokens_and_plain_files_need_no_tfds_and_other_texts_say_that_they_do(tmp_path):
     (tmp_path / "text").write_bytes(b"x" * 100)
     arguments = [shard(tmp_path / "ids", IDS), str(tmp_path / "text"), str(tmp_path)]
     process = subprocess.run(
@@ -278,6 +279,7 @@ def test_tokens_and_texts_on_demand_need_no_tfds_and_prepared_ones_say_that_they
     assert process.stdout.splitlines() == [
         "tokens 100 800",
         "tokens 100 800",
+        "corpus 11 81",
         "corpus 11 81",
         needs,
         needs,

@@ -1,5 +1,6 @@
-"""Texts of language_model that stay in their files: token ids, and plain files read on demand."""
+"""Texts of language_model that are read from their files: token ids, and plain files."""
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,8 +40,11 @@ class TextFiles:
         return windows.reshape(*starts.shape, bound)
 
 
-def read(task: LanguageModel) -> TextFiles:
+def read(task: LanguageModel) -> TextFiles | None:
     """Open the files of a task, and check all of their symbols.
+
+    Returns:
+      None for a text that is prepared as a data set.
 
     Raises:
       UserError: the files have no such text.
@@ -56,12 +60,20 @@ def read(task: LanguageModel) -> TextFiles:
         )
         corpus = f"tokens/{tokens.content}"
         return TextFiles(tokens.splits, corpus, tokens.vocabulary_size, tokens.bytes_per_token)
-    assert task.path is not None
+    if task.path is None or not (task.on_demand or _needs_no_set(task.path, task.splits)):
+        return None
     texts = _plain_file(Path(user_path(task.path)), task.splits)
     corpus = f"corpus/{content_hash(texts, 'text')}"
     if task.splits is None:
         texts = {split: _with_newline(text) for split, text in texts.items()}
     return TextFiles(first(texts, task.max_bytes, "bytes"), corpus)
+
+
+def _needs_no_set(path: str, splits: sources.Splits) -> bool:
+    """Whether a path is one plain file, and there is no TFDS, which would prepare a copy of it."""
+    file = Path(user_path(path))
+    is_one = file.is_file() and files.is_plain(file) and not isinstance(splits, str)
+    return is_one and importlib.util.find_spec("tensorflow_datasets") is None
 
 
 def _plain_file(file: Path, splits: sources.Splits) -> dict[str, Parts]:
