@@ -17,6 +17,7 @@ from pe_lab.results import kaplan_meier, statistics
 from pe_lab.results.formats import DASH, Cell, bracket, number
 from pe_lab.results.run_rows import BOUNDS
 from pe_lab.results.statistics import Array, Interval
+from pe_lab.runs.settings.declarations import check_keys
 from pe_lab.runs.studies.first_steps import FirstStep
 
 Key = tuple[Any, ...]  # labels on the dimensions of a row or a column
@@ -43,6 +44,7 @@ class Sample:
 
     def __getitem__(self, column: str) -> Shaped[np.ndarray, "cells runs"]:
         """Return a column of the runs."""
+        check_keys("The frame", [column], self.numbers)
         # Truth values with a gap are objects, which np.isnan refuses.
         dtype = float if column == "value" else None
         return self.numbers[column].to_numpy(dtype)[self.places]

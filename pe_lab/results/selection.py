@@ -16,6 +16,7 @@ import pandas as pd
 
 from pe_lab.results import variant_names
 from pe_lab.results.study import EVALUATED_WITH, Study
+from pe_lab.runs.settings.declarations import check_keys
 from pe_lab.runs.studies.analysis_spec import SEPARATOR
 
 Seed = tuple[int, int]  # of the weights and of the data
@@ -38,6 +39,7 @@ def choose(study: Study, axes: Sequence[str] | None = None) -> Study:
     tuned = study.spec.tuned if axes is None else axes
     if not tuned or study.settings is not None:  # no tuned axes, or the choice is made already
         return study
+    check_keys("The study", tuned, study.axes)
     others = [axis for axis in study.axes if axis not in tuned]
     # A group has the settings of one variant with one evaluation override.
     grid_axes = [axis for grid in study.grids for axis in grid]

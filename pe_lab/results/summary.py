@@ -22,6 +22,7 @@ from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.settings.declarations import check_keys
 from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
 
@@ -101,6 +102,8 @@ def summarize(
       intervals: of the interquartile means of some cells, in place of those of their runs.
     """
     check_keys("show", [show], SUMMARIES)
+    if show == "solved" and "value" in numbers:
+        raise UserError("show='solved' reads no value; show='count' counts the values that are 1.")
     places = _places(numbers, [*rows, *columns])
     by_size: dict[int, list[Key]] = {}
     for key, of_key in places.items():

@@ -16,7 +16,14 @@ from pe_lab.results import signs, summary, variant_names
 from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.study import EVALUATED_WITH, Study
 from pe_lab.results.summary import Key, Summary, groups
-from pe_lab.runs.studies.analysis_spec import AS_TRAINED, SEPARATOR, MetricSpec, TableSpec
+from pe_lab.runs.settings.declarations import check_keys
+from pe_lab.runs.studies.analysis_spec import (
+    AS_TRAINED,
+    DIMENSIONS,
+    SEPARATOR,
+    MetricSpec,
+    TableSpec,
+)
 from pe_lab.runs.studies.check_analysis_spec import check_cell
 
 
@@ -131,6 +138,7 @@ def _at_point(study: Study, spec: TableSpec, metric: MetricSpec, points: pd.Data
 def _points(study: Study, spec: TableSpec) -> pd.DataFrame:
     """Return the variants of a table at its lengths and offsets, with their labels."""
     dimensions = (*spec.dimensions, *spec.only)
+    check_keys("The study", dimensions, (*study.axes, *itertools.chain(*study.grids), *DIMENSIONS))
     variants = _variants(study, spec)
     labels = [d for d in dimensions if d in variants and d not in ("length", "offset")]
     points = variants[list(dict.fromkeys(labels))].assign(variant=variants.index)
@@ -148,9 +156,7 @@ def _points(study: Study, spec: TableSpec) -> pd.DataFrame:
     points = points.merge(place, how="cross")
     tested = _tested(study)
     keys = zip(points["variant"], points["length"], points["offset"], strict=True)
-    points["measured"] = [key[1] is None or key in tested for key in keys]
-    missing = [d for d in dimensions if d not in points]
-    return points.assign(**dict.fromkeys(missing, ""))
+    return points.assign(measured=[key[1] is None or key in tested for key in keys])
 
 
 def _tested(study: Study) -> set[tuple[str, int, int]]:

@@ -4,10 +4,11 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot
 
-from pe_lab.results import formats, frame, standard_tables, summary
+from pe_lab.results import declared_tables, formats, frame, selection, standard_tables, summary
 from pe_lab.results.formats import Cell
 from pe_lab.results.latex import as_latex
 from pe_lab.results.plots import styles
+from pe_lab.results.plots.intervals import intervals
 from pe_lab.results.plots.lines import lines
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.studies.analysis_spec import MetricSpec, TableSpec
@@ -46,8 +47,20 @@ MISTAKES = [
         "show has no 'wilson'. It has: best, count, iqm, mean, median, seeds, solved.",
     ),
     (
+        lambda study: summary.summarize(RUNS, ["variant"], show="solved"),
+        "show='solved' reads no value; show='count' counts the values that are 1.",
+    ),
+    (
+        lambda study: MetricSpec("exact_match", show="count"),
+        "show of a metric has no 'count'. It has: best, iqm, mean, median, seeds.",
+    ),
+    (
         lambda study: summary.summarize(RUNS, ["variants"]),
         "The frame has no 'variants'. Did you mean 'variant'?",
+    ),
+    (
+        lambda study: summary.summarize(RUNS.drop(columns="variant"), ["length"]),
+        "The frame has no 'variant'.",
     ),
     (
         lambda study: summary.values_at(study, study.cases, "exact_mach"),
@@ -56,6 +69,30 @@ MISTAKES = [
     (
         lambda study: standard_tables.write(study, TableSpec(measures=(MetricSpec("l90"),))),
         "The list of metrics has no 'l90'. Did you mean 'L90'?",
+    ),
+    (
+        lambda study: declared_tables.tables(study, TableSpec(rows=("encodings",))),
+        "The study has no 'encodings'. Did you mean 'model.encodings'?",
+    ),
+    (
+        lambda study: lines(study.numbers, order=["rope", "alibbi"]),
+        "The column 'variant' has no 'alibbi'. Did you mean 'alibi'?",
+    ),
+    (
+        lambda study: lines(study.numbers, order=["ropes"], centers=pd.DataFrame({"rope": [1.0]})),
+        "The column 'variant' has no 'ropes'. Did you mean 'rope'?",
+    ),
+    (
+        lambda study: lines(study.numbers, y="values"),
+        "The frame has no 'values'. Did you mean 'value'?",
+    ),
+    (
+        lambda study: intervals(study.variants, successes="solved", total="run"),
+        "The frame has no 'run'. Did you mean 'runs'?",
+    ),
+    (
+        lambda study: selection.choose(study, ["model.encoding"]),
+        "The study has no 'model.encoding'. Did you mean 'model.encodings'?",
     ),
 ]
 

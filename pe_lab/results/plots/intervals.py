@@ -8,6 +8,7 @@ import pandas as pd
 from pe_lab.results import statistics
 from pe_lab.results.plots import drawing
 from pe_lab.results.plots.styles import GRAY, Style
+from pe_lab.runs.settings.declarations import check_keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +32,7 @@ def intervals(
       looks: of the rows; a row without one is gray.
       axes: None: new ones.
     """
+    check_keys("The frame", (successes, total), data)
     axes = axes or drawing.new_axes()
     for row, name in enumerate(data.index):
         num_successes, num_runs = int(data.at[name, successes]), int(data.at[name, total])

@@ -15,6 +15,7 @@ import pandas as pd
 from pe_lab.results import statistics
 from pe_lab.results.plots import drawing, literal, styles
 from pe_lab.results.plots.styles import Style
+from pe_lab.runs.settings.declarations import check_keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +60,11 @@ def lines(
       axes: None: new ones.
     """
     axes = axes or drawing.new_axes()
+    check_keys("The frame", (x, y, by), data)
     names = list(data[by].unique()) if order is None else order
+    # A line may have no number: its name is still a category or a center.
+    known = data[by].astype("category").cat.categories if centers is None else centers
+    check_keys(f"The column {by!r}", names, known)
     looks = styles.assign([names], looks)
     groups = dict(list(data.groupby(by, sort=False, observed=True)))
     swarms = []

@@ -51,6 +51,8 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pe_lab.runs.settings.declarations import check_keys
+
 # How a metric is summarized over seeds. "best" is the best of all seeds and settings on the test
 # itself. It exists for comparison with papers that did this.
 SUMMARIES = ("median", "mean", "iqm", "seeds", "best")
@@ -108,6 +110,9 @@ class MetricSpec:
     point: MetricPoint = MetricPoint()
     show: str = "median"  # one of SUMMARIES
     label: str = ""  # heading of its column; "" for one made from the name
+
+    def __post_init__(self) -> None:
+        check_keys("show of a metric", [self.show], SUMMARIES)
 
 
 @dataclass(frozen=True)
