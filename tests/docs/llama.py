@@ -27,7 +27,7 @@ def frequencies(config, length):
     """Radians per position of each pair of channels that rotates, and the factor of q and k.
 
     Args:
-      length: of the longest text; the types dynamic and longrope read it.
+      length: the largest position and 1 more; the types dynamic and longrope read it.
     """
     given = {**(config.get("rope_scaling") or {}), **(config.get("rope_parameters") or {})}
     base = given.get("rope_theta", config.get("rope_theta", 10_000.0))
@@ -79,7 +79,7 @@ class Attention(nnx.Module):
         """The first channels in halves, [B, L, H, Dh]."""
         if not self.rotates:
             return x
-        radians, factor = self.frequencies(positions.shape[1])
+        radians, factor = self.frequencies(int(positions.max()) + 1)
         half = len(radians)
         angles = jnp.multiply.outer(positions, jnp.asarray(radians, jnp.float32))[:, :, None]
         sin, cos = factor * jnp.sin(angles), factor * jnp.cos(angles)
@@ -105,12 +105,12 @@ class Attention(nnx.Module):
 
 
 def positions_of(segment_ids):
-    """Positions that begin at 0 in each segment."""
+    """Positions that begin at 0 in each segment; padding is all 0."""
     rows = []
     for row in np.asarray(segment_ids):
         position, positions = -1, []
         for i, segment in enumerate(row):
-            position = position + 1 if i and segment == row[i - 1] else 0
+            position = position + 1 if i and segment and segment == row[i - 1] else 0
             positions.append(position)
         rows.append(positions)
     return jnp.asarray(rows)

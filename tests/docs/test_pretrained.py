@@ -7,6 +7,7 @@ import pytest
 from flax import nnx
 
 from pe_lab.contrib.rope.rope_parameters import read
+from pe_lab.runs.errors import UserError
 from tests.docs import llama
 from tests.test_docs import REUSE
 
@@ -45,6 +46,9 @@ SEGMENTS = {
     "one document": np.ones((2, 24), int),
     "two packed documents": np.repeat([[1, 2], [3, 4]], (9, 15), axis=1),
     "padding on the left": np.repeat([[0, 1], [0, 1]], (5, 19), axis=1),
+    # The trained length is 16.
+    "a short and a long document": np.repeat([[1, 2], [3, 4]], (6, 18), axis=1),
+    "more padding than text": np.repeat([[0, 1], [0, 1]], (17, 7), axis=1),
 }
 
 
@@ -62,7 +66,7 @@ def logits(model, segments="one document"):
     return every[np.asarray(segment_ids) != 0]
 
 
-READ_LENGTHS = ("dynamic", "longrope")  # of each example; in transformers, of the longest one
+READ_LENGTHS = ("dynamic", "longrope")  # that of a row; here both rows have the same
 
 
 @pytest.mark.slow
@@ -72,7 +76,7 @@ READ_LENGTHS = ("dynamic", "longrope")  # of each example; in transformers, of t
         (form, segments)
         for form in CONFIGS
         for segments in SEGMENTS
-        if segments == "one document" or form not in READ_LENGTHS
+        if segments in list(SEGMENTS)[:3] or form in READ_LENGTHS
     ],
 )
 def test_the_spec_of_its_own_config_leaves_the_logits_of_a_model(listing, form, segments):
@@ -139,3 +143,29 @@ def test_a_learned_encoding_gets_gradients_in_the_model(listing, spec):
     gradients = nnx.grad(loss)(model)
     encoding = gradients["layers"][0]["self_attn"]["encodings"][1]
     assert all(np.abs(leaf).max() > 0 for leaf in jax.tree.leaves(encoding))
+
+
+@pytest.mark.slow
+def test_the_layers_of_a_random_encoding_start_with_different_parameters(listing):
+    model = llama.names()["model"]
+    listing["replace_encodings"](model, [dict(name="fox")])
+    one, other = (nnx.state(layer.self_attn.encodings[0]) for layer in model.layers)
+    differences = jax.tree.map(lambda a, b: float(abs(a - b).max()), one, other)
+    assert max(jax.tree.leaves(differences)) > 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("layers", "counts"), [({}, [1, 1]), ({"layers": None}, [1, 1]), ({"layers": (1,)}, [0, 1])]
+)
+def test_layers_are_those_of_a_config_and_none_are_all(listing, layers, counts):
+    model = llama.names()["model"]
+    listing["replace_encodings"](model, [dict(name="alibi", **layers)])
+    assert [len(layer.self_attn.encodings) for layer in model.layers] == counts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["heads", "share", "positions"])
+def test_another_key_of_a_spec_is_an_error(listing, key):
+    with pytest.raises(UserError, match=f"rope has no '{key}'"):
+        listing["replace_encodings"](llama.names()["model"], [dict(name="rope", **{key: 1})])
