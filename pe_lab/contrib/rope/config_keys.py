@@ -21,10 +21,16 @@ BASES = ("rope_theta", "rotary_emb_base")
 FRACTIONS = ("partial_rotary_factor", "rotary_pct")
 PARAMETERS = ("rope_parameters", "rope_scaling")
 TEMPERATURE = {"attn_scale": "rate", "floor_scale": "start"}  # key -> argument
-_KNOWN: tuple[str, ...] = (
+# Of a rotary embedding, and of the layers without one.
+ROTARY: tuple[str, ...] = (
     *(*BASES, *FRACTIONS, *PARAMETERS, *TEMPERATURE, "attn_temperature_tuning"),
     *("rope_local_base_freq", "rotary_dim", "rope_interleave"),
     *("qk_rope_head_dim", "qk_nope_head_dim", "no_rope_layers", "no_rope_layer_interval"),
+)
+INKLING = ("d_rel", "rel_extent", "local_layer_ids", "log_scaling_n_floor", "log_scaling_alpha")
+WINDOWS = ("sliding_window", "sliding_window_size", "attention_chunk_size")
+_KNOWN: tuple[str, ...] = (
+    *(*ROTARY, *INKLING),
     *("max_position_embeddings", "original_max_position_embeddings", "n_positions"),
 )
 
@@ -33,7 +39,7 @@ _WHOLE = (
     *("head_dim", "rotary_dim", "qk_rope_head_dim", "qk_nope_head_dim"),
     *("no_rope_layer_interval", "full_attention_interval", "floor_scale"),
     *("max_position_embeddings", "original_max_position_embeddings", "n_positions"),
-    *("d_rel", "rel_extent", "sliding_window_size", "log_scaling_n_floor"),
+    *(*WINDOWS, "d_rel", "rel_extent", "log_scaling_n_floor"),
 )
 _NUMBERS = (
     *(*BASES, *FRACTIONS, "rope_local_base_freq", "attn_scale", "log_scaling_alpha"),
@@ -53,7 +59,7 @@ _TYPES: JsonObject = {
     "layer_types": tuple[str, ...],
     "sliding_window_pattern": int | str,
 }
-_READ = (*_KNOWN, *_TYPES, "sliding_window", "text_config", "model_type")
+_READ = (*_KNOWN, *_TYPES, "text_config", "model_type")
 
 
 def text_part(config: JsonObject) -> JsonObject:
@@ -62,13 +68,15 @@ def text_part(config: JsonObject) -> JsonObject:
     A text_config without `model_type` has that of the whole config.
 
     Raises:
-      UserError: a key about positions is not known, or a value has another type.
+      UserError: a key about positions is not known, a value has another type, or two keys have
+        different numbers of layers.
     """
     text = config
     if config.get("text_config") is not None:
         text = checked_object(config["text_config"], "text_config")
         for key, value in config.items():
-            if _is_about_positions(key) and text.get(key) != value:
+            is_read = _is_about_positions(key) or key in (*INKLING, *WINDOWS)
+            if is_read and text.get(key) != value:
                 raise UserError(f"{key} differs from that of text_config, or is missing there.")
     given = {k: v for k, v in text.items() if v is not None or k == "sliding_window"}
     if config.get("model_type") is not None:
@@ -79,7 +87,12 @@ def text_part(config: JsonObject) -> JsonObject:
     for key in PARAMETERS:
         if key in given:
             checked_object(given[key], key)
-    return typed(given)
+    values = typed(given)
+    num_layers = values.get("num_hidden_layers", values.get("n_layer"))
+    types = values.get("layer_types")
+    if types is not None and num_layers not in (None, len(types)):
+        raise UserError(f"layer_types has {len(types)} values for {num_layers} layers.")
+    return values
 
 
 def _is_about_positions(key: str) -> bool:
@@ -114,8 +127,11 @@ def typed(keys: JsonObject) -> JsonObject:
     Raises:
       UserError: a value has another type, or a whole number is too small.
     """
-    values = {}
+    values: dict[str, object] = {}
     for key, value in keys.items():
+        if value is None:  # sliding_window: there is none
+            values[key] = value
+            continue
         if key in _WHOLE and isinstance(value, float) and value.is_integer():
             value = int(value)  # 32768.0, which transformers takes too
         if key in _TYPES:

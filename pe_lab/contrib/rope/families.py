@@ -3,17 +3,22 @@
 They are read from the files of the families in transformers 5.24.0, and those of Bailing (Ling,
 Ring) from inclusionAI/Ling at 69823a6 and Ling-V2 at efee9bb, with the defaults of inclusionAI/Ming
 at 621db5f. Bailing 2.5 is not in the list: its layers of linear attention rotate too.
+
+Differs for OLMo Hybrid: transformers 5.24.0 reads a config without rope_theta as one with 10,000,
+and its layers rotate. The released models have no rotary embedding, so here none is read.
 """
 
 import dataclasses
 from typing import Any, Literal
 
-from pe_lab.contrib.rope.config_keys import PARAMETERS
-from pe_lab.runs.errors import UserError
+from pe_lab.contrib.rope.config_keys import BASES, FRACTIONS, PARAMETERS
+from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.records.record_schema import JsonObject
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 _OTHER_MIXER = "linear_attention"  # a layer without attention, which has no positions
+_TYPES = (FULL, SLIDING, _OTHER_MIXER)
+_READS_TYPES = ("full", "windowless", "no base")  # of `Family.nope`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,11 +31,12 @@ class Family:
       fraction: partial_rotary_factor.
       nope: layers without a rotary embedding: one of four ("interval"); those with full attention,
         unless the windows of all layers are off ("full"); those without a window ("windowless");
-        all, unless the config has a rope_theta ("no base").
+        all, unless the config has a rope_theta ("no base"; then the last layer has attention if
+        no other one has).
       pattern: each layer whose number, from 1, is a multiple has full attention, the others have
         a window.
       interval: each layer whose number, from 1, is a multiple has attention, the others have a
-        mixer without positions; full_attention_interval.
+        mixer without positions; full_attention_interval, except for "no base".
       local_base: rope_theta of layers with a window, which then have no scaling; None: all layers
         have the same rotary embedding.
       scaled: without parameters the code scales, so that a config must have them.
@@ -90,7 +96,8 @@ def layer_labels(model: JsonObject, family: Family) -> list[str | None]:
     """The type of each layer; None: it has no rotary embedding.
 
     Raises:
-      UserError: the number of layers is not known, or two keys have different numbers.
+      UserError: the number of layers or a type is not known, two keys have different numbers, or a
+        rotary embedding has no base.
     """
     types = model.get("layer_types")
     if types is None:
@@ -105,6 +112,12 @@ def layer_labels(model: JsonObject, family: Family) -> list[str | None]:
         for n in range(1, num_layers + 1):
             other = SLIDING if pattern and n % pattern else FULL
             types.append(_OTHER_MIXER if n % interval else other)
+        if family.nope == "no base" and FULL not in types:
+            types[-1] = FULL
+    if family.local_base is not None or family.interval > 1 or family.nope in _READS_TYPES:
+        for each in types:
+            if each not in _TYPES:
+                raise unknown("The list of types of layers", each, _TYPES)
     labels: list[str | None] = [None if each == _OTHER_MIXER else each for each in types]
     has_windows = model.get("sliding_window", 1) is not None
     if family.nope == "full" and has_windows:
@@ -125,6 +138,19 @@ def layer_labels(model: JsonObject, family: Family) -> list[str | None]:
 
 
 def _has_base(model: JsonObject) -> bool:
-    """Whether a config has a rope_theta, outside of its parameters or in them."""
-    places = [model, *(model.get(key, {}) for key in PARAMETERS)]
-    return any(place.get("rope_theta") is not None for place in places)
+    """Whether a config has a rope_theta, outside of its parameters or in them.
+
+    A null in the parameters wins, as in transformers.
+
+    Raises:
+      UserError: it has none, and another key of a rotary embedding.
+    """
+    parameters: JsonObject = next((model[key] for key in PARAMETERS if model.get(key)), {})
+    outside = {key: model[key] for key in (*BASES, *FRACTIONS, "rotary_dim") if key in model}
+    keys = {**outside, **parameters}
+    if keys.pop("rope_theta", None) is not None:
+        return True
+    for key, value in keys.items():
+        if value not in (None, "default"):
+            raise UserError(f"{key} has no meaning without rope_theta: no layer rotates.")
+    return False

@@ -8,10 +8,12 @@ window, and the temperature acts on the other layers.
 from collections.abc import Sequence
 
 from pe_lab.contrib.rope import config_keys
-from pe_lab.runs.errors import UserError
+from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.records.record_schema import JsonObject
 
-_WINDOWED = "hybrid_sliding"  # of layer_types; the other type is "hybrid"
+_WINDOWED = "hybrid_sliding"
+_TYPES = ("hybrid", _WINDOWED)  # of layer_types
+_WINDOW = 512
 _PERIOD = 6  # without keys about layers, one of six has no window
 
 
@@ -19,18 +21,18 @@ def read(model: JsonObject) -> tuple[JsonObject, ...]:
     """The encodings of the typed keys of a text model.
 
     Raises:
-      UserError: the number of layers is not known, or a key is one of a rotary embedding.
+      UserError: the number or a type of the layers is not known, or a key is one of a rotary
+        embedding.
     """
-    for key in (*config_keys.BASES, *config_keys.PARAMETERS):
+    for key in (*config_keys.ROTARY, "sliding_window_pattern"):
         if key in model:
             raise UserError(f"The family Inkling does not read {key}.")
     has_window = _has_window(model)
     windowed = tuple(layer for layer, on in enumerate(has_window) if on)
     full = tuple(layer for layer, on in enumerate(has_window) if not on)
-    window = model.get("sliding_window_size", model.get("sliding_window", 512))
     profiles = {"name": "relative_logits", "num_profiles": model.get("d_rel", 16)}
     encodings = [
-        {**profiles, "extent": window, "layers": windowed},
+        {**profiles, "extent": _window(model), "layers": windowed},
         {**profiles, "extent": model.get("rel_extent", 1024), "layers": full},
     ]
     if "log_scaling_n_floor" in model:
@@ -41,9 +43,23 @@ def read(model: JsonObject) -> tuple[JsonObject, ...]:
     return tuple(encoding for encoding in encodings if encoding["layers"])
 
 
+def masks(model: JsonObject) -> dict[str, int]:
+    """The window of its layers, by the key of the config."""
+    return {"sliding_window_size": _window(model)} if any(_has_window(model)) else {}
+
+
+def _window(model: JsonObject) -> int:
+    """The window, which has two names; null is a key that is missing."""
+    window: int | None = model.get("sliding_window_size", model.get("sliding_window"))
+    return _WINDOW if window is None else window
+
+
 def _has_window(model: JsonObject) -> list[bool]:
     """Whether each layer has a window."""
     if "layer_types" in model:
+        for label in model["layer_types"]:
+            if label not in _TYPES:
+                raise unknown("The list of Inkling's types of layers", label, _TYPES)
         return [label == _WINDOWED for label in model["layer_types"]]
     if "num_hidden_layers" not in model:
         raise UserError("A config needs num_hidden_layers or layer_types.")

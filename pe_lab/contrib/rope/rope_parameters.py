@@ -11,9 +11,8 @@ follow transformers 5.24.0.
 A key that is not known is an error that names it: each key of `rope_parameters`, and each key of
 the config with a word such as "rope" or "position" in its name. Windows and chunks of attention
 (`sliding_window`, `attention_chunk_size`) are masks and not in the encodings: `masks` returns them.
-DeepSeek's factor of the
-softmax, which its attention computes from `mscale_all_dim`, is not in the encodings:
-`softmax_factor` returns it.
+DeepSeek's factor of the softmax, which its attention computes from `mscale_all_dim`, is not in the
+encodings: `softmax_factor` returns it.
 """
 
 from collections.abc import Sequence
@@ -92,6 +91,12 @@ def _model(config: JsonObject) -> tuple[JsonObject, str, Family]:
     model = config_keys.text_part(config)
     name = str(model.get("model_type", "llama"))
     if name not in FAMILIES:
+        text = config.get("text_config")
+        if text is not None and text.get("model_type") is None:
+            raise UserError(
+                f"text_config has no model_type, and {name} is no family of text models: add the "
+                f"model_type of the text model to text_config."
+            )
         raise unknown("The list of families of models", name, FAMILIES)
     family = FAMILIES[name]
     _check_family(model, name, family)
@@ -112,6 +117,10 @@ def _check_family(model: JsonObject, name: str, family: Family) -> None:
         unread.append("rope_local_base_freq")
     if family.nope != "interval" and not model.get("no_rope_layers"):
         unread.append("no_rope_layer_interval")
+    if family.interval == 1 or family.nope == "no base":
+        unread.append("full_attention_interval")
+    if not family.relative_logits:
+        unread.extend(config_keys.INKLING)
     for key in unread:
         if key in model:
             raise UserError(f"The family {name} does not read {key}.")
@@ -186,11 +195,12 @@ def _fraction(model: JsonObject, family: Family) -> dict[str, float]:
 
 def masks(config: JsonObject) -> dict[str, int]:
     """The windows and chunks of a model's attention, by their keys; no encoding has them."""
-    model, _, _ = _model(config)
+    model, _, family = _model(config)
+    if family.relative_logits:
+        return inkling.masks(model)
     if model.get("use_sliding_window") is False:
         model = {**model, "sliding_window": None}
-    keys = ("sliding_window", "sliding_window_size", "attention_chunk_size")
-    return {key: model[key] for key in keys if model.get(key)}
+    return {key: model[key] for key in config_keys.WINDOWS if model.get(key)}
 
 
 def _on_layers(by_layer: Sequence[Spec | None]) -> tuple[Spec, ...]:

@@ -25,6 +25,8 @@ def rope(**parameters):
         ),
         (LLAMA | {"full_attention_interval": 0}, "full_attention_interval must be at least 1, got"),
         (LLAMA | {"num_hidden_layers": 2.5}, "num_hidden_layers must be a whole number, got 2.5"),
+        (LLAMA | {"sliding_window": "x"}, "sliding_window must be a whole number, got 'x'"),
+        (LLAMA | {"attention_chunk_size": 0}, "attention_chunk_size must be at least 1, got 0"),
         (LLAMA | {"num_hidden_layers": -1}, "num_hidden_layers must be at least 1, got -1"),
         (LLAMA | {"num_attention_heads": [4]}, "num_attention_heads must be a whole number, got"),
         (LLAMA | {"rotary_dim": 8, "head_dim": 0}, "head_dim must be at least 1, got 0"),
@@ -37,7 +39,7 @@ def rope(**parameters):
         (LLAMA | {"rope_scaling": "yarn"}, "rope_scaling must be an object, got 'yarn'"),
         ({"text_config": 3}, "text_config must be an object, got 3"),
         (
-            LLAMA | {"layer_types": ["a"], "rope_parameters": {"a": 3}},
+            LLAMA | {"layer_types": ["a"] * 4, "rope_parameters": {"a": 3}},
             "rope_parameters of a must be an object, got 3",
         ),
         (rope(factor="2"), "factor must be a number, got '2'"),

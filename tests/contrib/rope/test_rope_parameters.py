@@ -172,7 +172,7 @@ def scaled(**parameters):
         (scaled(rope_type="dynamic", factor=2.0), "'dynamic' needs max_position_embeddings"),
         (scaled(rope_type="linear", type="yarn", factor=2.0), "rope_type is 'linear' and type is"),
         (
-            LLAMA | {"layer_types": ["a", "b"], "rope_parameters": {"a": {}, "c": {}}},
+            LLAMA | {"layer_types": ["a", "b"] * 2, "rope_parameters": {"a": {}, "c": {}}},
             "layer_types has no 'c'",
         ),
         (LLAMA | {"model_type": "gpt_oss"}, "The family gpt_oss needs rope_parameters"),

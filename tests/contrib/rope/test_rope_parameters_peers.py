@@ -99,10 +99,10 @@ def test_beyond_the_trained_length_frequencies_are_those_of_transformers(name, k
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-# GPT-J and Inkling have no rope_parameters, and some families need them.
+# GPT-J and Inkling have no rope_parameters, and some families need them. OLMo Hybrid is below.
 _NEED = (name for name, family in FAMILIES.items() if family.sections or family.scaled)
 _NO_ROPE = (name for name, family in FAMILIES.items() if family.relative_logits)
-_WITHOUT = ("gptj", "bailing_moe", "bailing_moe_v2", *_NO_ROPE, *_NEED)
+_WITHOUT = ("gptj", "olmo_hybrid", "bailing_moe", "bailing_moe_v2", *_NO_ROPE, *_NEED)
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in _WITHOUT])
@@ -115,8 +115,9 @@ def test_bases_and_fractions_of_a_config_without_them_are_those_of_transformers(
     if "deepseek" in name:  # the rotated part is not a fraction there
         keys["head_dim"] = 64
     encodings = rope_parameters.read({"model_type": name, **keys})
-    for layer in range(8):
-        ours = arguments_at(encodings, layer)
+    by_layer = [arguments_at(encodings, layer) for layer in range(8)]
+    assert any(by_layer)  # else nothing is compared
+    for layer, ours in enumerate(by_layer):
         if ours is None:
             continue
         parameters = theirs.rope_parameters
@@ -124,6 +125,34 @@ def test_bases_and_fractions_of_a_config_without_them_are_those_of_transformers(
         assert parameters["rope_type"] == "default"
         assert ours["base"] == parameters["rope_theta"]
         assert ours.get("fraction", 1.0) == parameters.get("partial_rotary_factor", 1.0)
+
+
+_NULL = {"rope_parameters": {"rope_type": "default", "rope_theta": None}}
+
+
+@pytest.mark.parametrize(
+    ("keys", "bases"),
+    [
+        ({"num_hidden_layers": 8, "rope_theta": 5e5}, {3: 5e5, 7: 5e5}),
+        ({"num_hidden_layers": 3, "rope_theta": 5e5}, {2: 5e5}),
+        ({"num_hidden_layers": 4, "rope_theta": 5e5, **_NULL}, {}),
+        ({"num_hidden_layers": 4, "rope_theta": None}, {}),
+        # Read in another way: the released models do not rotate.
+        ({"num_hidden_layers": 4}, {3: 1e4}),
+    ],
+    ids=str,
+)
+def test_an_olmo_hybrid_rotates_in_the_layers_of_transformers_if_it_has_a_base(keys, bases):
+    transformers = pytest.importorskip("transformers")
+    sizes = dict(hidden_size=64, num_attention_heads=4)
+    theirs = transformers.AutoConfig.for_model("olmo_hybrid", **sizes, **keys)
+    base = theirs.rope_parameters["rope_theta"]
+    types = enumerate(theirs.layer_types)
+    assert {n: base for n, label in types if base and label == "full_attention"} == bases
+    encodings = rope_parameters.read({"model_type": "olmo_hybrid", **sizes, **keys})
+    by_layer = {n: arguments_at(encodings, n) for n in range(keys["num_hidden_layers"])}
+    ours = {n: arguments["base"] for n, arguments in by_layer.items() if arguments}
+    assert ours == (bases if "rope_theta" in keys else {})
 
 
 @pytest.mark.parametrize("name", ["DeepSeek V2 Lite", "DeepSeek V3"])
@@ -156,17 +185,19 @@ def test_layers_without_windows_rotate_as_in_transformers(name, rotates, monkeyp
 
 # GPT-J has no such function; M-RoPE's is compared in tests/encodings/test_mrope.py.
 _OTHERS = ("GPT-J 6B", "Qwen2-VL 7B", "Qwen3-VL 8B", "Qwen3.5 9B")
-ROTATED = [name for name in CONFIGS if name not in _OTHERS]
+ROTATED = [name for name in CONFIGS if name not in (*_OTHERS, *NOT_IN_TRANSFORMERS)]
 
 
 @pytest.mark.parametrize("name", ROTATED)
 def test_rotated_products_are_those_of_transformers(name):
-    """The layout of pairs: q·k of the rotated channels, in the first layer."""
+    """The layout of pairs: q·k of the rotated channels, in the first layer that rotates."""
     torch = pytest.importorskip("torch")
     family, config, module = theirs(name)
     embedding = rotary(module)(config)
-    label = (getattr(config, "layer_types", None) or [None])[0]
-    arguments = arguments_at(rope_parameters.read(CONFIGS[name]), 0)
+    encodings = rope_parameters.read(CONFIGS[name])
+    layer = next(layer for layer in range(8) if arguments_at(encodings, layer))
+    label = (getattr(config, "layer_types", None) or [None] * 8)[layer]
+    arguments = arguments_at(encodings, layer)
     arguments.pop("name")
     arguments.pop("fraction", None)  # the rotated channels alone
     factors = getattr(embedding, f"{label}_inv_freq", getattr(embedding, "inv_freq", None))
