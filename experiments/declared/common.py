@@ -56,6 +56,17 @@ def interval_text(interval: Interval | None) -> str:
     return f" [{interval.low:+.2f}, {interval.high:+.2f}]" if interval else ""
 
 
+def no_order(a: Sequence[float], b: Sequence[float]) -> str | None:
+    """Return why two scores of rows have no Kendall's tau; None if they have one."""
+    if len(a) < 2:
+        return "no order: fewer than two rows"
+    if np.isnan([a, b]).any():
+        return "no order: a row has no score"
+    if min(len(set(a)), len(set(b))) < 2:
+        return "no order: all rows have one score"
+    return None
+
+
 def kendall(a: Sequence[float], b: Sequence[float]) -> float:
     """Return Kendall's tau-b of two lists of scores; NaN if all scores of one are equal."""
     return float(rule_comparison.kendall(np.array(a)[:, None], np.array(b)[:, None])[0])

@@ -82,9 +82,10 @@ def size_ladder_lines(
     here = scores(runs, tasks)
     at_64 = scores(reference[reference["row"].isin(here.index)], tasks)[here.index]
     lines = [f"{row:26} {at_64[row]:.2f} at width 64, {here[row]:.2f} here" for row in here.index]
-    tau = common.kendall(at_64.tolist(), here.tolist())
+    pair = at_64.tolist(), here.tolist()
+    tau = common.kendall(*pair)
     verdict = "the order holds" if tau > common.LEAST_TAU else "another order"
-    lines.append(f"tau {tau:.2f}: {verdict}")
+    lines.append(common.no_order(*pair) or f"tau {tau:.2f}: {verdict}")
     small, large = [], []
     for task in tasks:
         task_runs = [size[size["task"] == task] for size in sizes]

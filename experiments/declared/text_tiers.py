@@ -5,6 +5,7 @@ import pandas as pd
 from experiments.declared import common
 from pe_lab.results import selection
 from pe_lab.results.study import Study
+from pe_lab.runs.errors import UserError
 
 
 def real_text_lines(text: Study, suite: pd.DataFrame) -> list[str]:
@@ -16,6 +17,9 @@ def real_text_lines(text: Study, suite: pd.DataFrame) -> list[str]:
 
     Args:
       suite: result of `common.read`.
+
+    Raises:
+      UserError: the studies have no row in common.
     """
     bits = _bits(selection.choose(text))
     scores, lines = [], []
@@ -24,7 +28,15 @@ def real_text_lines(text: Study, suite: pd.DataFrame) -> list[str]:
         if by_seed["solved"].any():
             scores.append((-bits[str(row)], common.share(by_seed)))
             lines.append(f"{row:26} {bits[str(row)]:.3f} bits, {common.share_text(by_seed)}")
-    tau = common.kendall(*zip(*scores, strict=True)) if scores else float("nan")
+        else:
+            lines.append(f"{row:26} left out: no run of the suite is solved")
+    if not lines:
+        raise UserError(f"The suite has none of the text's rows: {', '.join(bits)}.")
+    pair = [score for score, _ in scores], [share for _, share in scores]
+    reason = common.no_order(*pair)
+    if reason is not None:
+        return [*lines, reason]
+    tau = common.kendall(*pair)
     holds = "the tiers hold" if tau > common.LEAST_TAU else "another order"
     return [*lines, f"tau {tau:.2f} over {len(scores)} rows: {holds}"]
 

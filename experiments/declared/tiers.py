@@ -71,6 +71,10 @@ def more_seeds_lines(runs: pd.DataFrame) -> list[str]:
         shares.append((common.share(old), common.share(new)))
         texts = f"{common.share_text(old)} -> {common.share_text(new)}"
         lines.append(f"{row:26} {texts}: {center:+.2f}{common.interval_text(interval)}")
-    tau = common.kendall(*zip(*shares, strict=True))
+    pair = [share for share, _ in shares], [share for _, share in shares]
+    reason = common.no_order(*pair)
+    if reason is not None and not excludes_zero:
+        return [*lines, reason]
+    tau = common.kendall(*pair)
     unchanged = tau >= common.LEAST_TAU and not excludes_zero
     return [*lines, f"tau {tau:.2f}: the tier is {'un' if unchanged else ''}changed"]

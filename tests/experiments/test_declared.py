@@ -95,6 +95,20 @@ def test_the_ladder_finds_an_equal_order_and_a_reversed_one(order, text):
     assert text in ladder.size_ladder_lines(large, small)
 
 
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        ({"row 1": 1.0}, "fewer than two rows"),
+        ({"row 1": 1.0, "row 2": 1.0}, "all rows have one score"),
+    ],
+)
+def test_rows_without_an_order_have_no_verdict(scores, reason):
+    runs = planted(scores)
+    assert f"no order: {reason}" in ladder.size_ladder_lines(runs, runs)
+    seeds = [planted(scores, rates=more_seeds.RATES, seeds=s) for s in (range(6), NEW)]
+    assert tiers.more_seeds_lines(pd.concat(seeds))[-1] == f"no order: {reason}"
+
+
 def test_the_share_of_the_rate_needs_two_rows_that_are_solved_at_all_sizes():
     names = {f"row {i}": i / 4 for i in range(1, 4)}
     solved, unsolved = planted(names), planted(names, solved=False)
@@ -126,7 +140,8 @@ def test_the_first_missing_or_repeated_run_of_a_size_is_named(column, value, mis
     [
         ({"alibi": 1, "rope": 0.5}, "tau 1.00 over 2 rows: the tiers hold"),
         ({"alibi": 0.5, "rope": 1}, "tau -1.00 over 2 rows: another order"),
-        ({"alibi": 1}, "tau nan over 1 rows: another order"),
+        ({"alibi": 1}, "no order: fewer than two rows"),
+        ({"alibi": 1, "rope": 1}, "no order: all rows have one score"),
     ],
 )
 def test_fewer_bits_of_a_text_are_compared_with_the_share_of_the_suite(tmp_path, shares, end):
@@ -135,6 +150,21 @@ def test_fewer_bits_of_a_text_are_compared_with_the_share_of_the_suite(tmp_path,
     lines = text_tiers.real_text_lines(text, planted({**shares, "only in the suite": 0.7}))
     assert lines[0] == f"{'alibi':26} 1.900 bits, {shares_text(shares['alibi'])}"
     assert lines[-1] == end
+
+
+def test_a_row_of_a_text_without_a_solved_run_of_the_suite_is_named(tmp_path):
+    text = frame.read(folder_of(tmp_path, {"extrapolation": {"at": 4}}))
+    suite = pd.concat([planted({"alibi": 1}), planted({"rope": 1}, solved=False)])
+    assert text_tiers.real_text_lines(text, suite)[1:] == [
+        f"{'rope':26} left out: no run of the suite is solved",
+        "no order: fewer than two rows",
+    ]
+
+
+def test_a_suite_without_a_row_of_the_text_is_refused(tmp_path):
+    text = frame.read(folder_of(tmp_path, {"extrapolation": {"at": 4}}))
+    with pytest.raises(UserError, match="The suite has none of the text's rows: alibi, rope"):
+        text_tiers.real_text_lines(text, planted({"only in the suite": 0.7}))
 
 
 def shares_text(score):
