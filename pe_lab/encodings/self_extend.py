@@ -1,14 +1,16 @@
 """Self-Extend: RoPE with exact distances nearby and distances in groups of positions further away.
 
 Equation: RoPE; from distance w on i // G + w − w // G and j // G; w with group=None.
-Beyond training: distances shrink by G.
+Beyond training: distances shrink by G, or end at w.
 
 Jin et al. 2024, "LLM Maybe LongLM: Self-Extend LLM Context Window Without Tuning",
 https://arxiv.org/abs/2401.01325. It follows datamllab/LongLM at 3256680,
 llama_self_extend_patch.py.
 
 group=None is ReRoPE, Su 2023, "Rectified Rotary Position Embeddings", bojone/rerope at 2cbd019,
-rerope_patch.py, without its factor max(1, log(p + 1) / log(trained length)) of the queries.
+rerope_patch.py, without its factor max(1, log(p + 1) / log(trained length)) of the queries. No
+`position_temperature` on the same layer replaces this factor: it does not scale the difference of
+far keys.
 
 It has no parameters. It replaces RoPE at evaluation, in a model that was trained with RoPE.
 
@@ -35,9 +37,8 @@ class SelfExtend(AttentionEncoding):
     Beyond it queries rotate by p // G + w - w // G and keys by p' // G. A distance d >= w then
     rotates by d // G + w - w // G, or by one more if p % G < p' % G. Not relative: the groups begin
     at absolute positions, and only a shift by a multiple of G changes nothing. With group=None each
-    distance from w on is w, which is relative. Causal only. A `position_temperature` on the same
-    layer does not scale the difference of far keys. It needs two more products than RoPE, one of
-    which a compiler may reuse.
+    distance from w on is w, which is relative. Causal only. It needs two more products than RoPE,
+    one of which a compiler may reuse.
 
     Args:
       window: w, distances below it are exact; 1024 in the authors' code.

@@ -55,6 +55,11 @@ def test_the_tables_have_four_columns_and_the_name_leads_to_the_file():
     assert row in lines
 
 
+def test_a_line_of_the_page_holds_for_all_arguments():
+    (row,) = (row for row in catalog.encoding_tables()["terms"].splitlines() if "[self_ex" in row)
+    assert "| distances shrink by G, or end at w |" in row
+
+
 def test_the_layers_of_published_models_are_those_of_the_study():
     lines = encodings.hybrid_table().splitlines()
     models = [line.split("|")[1].strip() for line in lines[2:]]

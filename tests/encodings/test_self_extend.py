@@ -1,9 +1,12 @@
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from pe_lab.encodings.alibi import ALiBi
+from pe_lab.encodings.position_temperature import PositionTemperature
 from pe_lab.encodings.self_extend import SelfExtend
 from tests import models, reference
 from tests.encodings import codes
@@ -142,3 +145,23 @@ def test_a_bias_on_the_same_layer_stays_beyond_the_window():
     ]
     expected = jax.nn.softmax(logits(q, k, range(8), encoding) + alibi.bias(tokens, tokens)[0, 0])
     np.testing.assert_allclose(weights, expected, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", [3, None])
+def test_a_position_temperature_on_the_same_layer_scales_exact_logits_alone(group):
+    """So it is not ReRoPE's factor of the queries, as the description says."""
+    q, k = np.random.default_rng(3).normal(size=(2, 8, 8))
+    rerope = SelfExtend(head_dim=8, window=2, group=group)
+    temperature = PositionTemperature(rate=1 / np.log(3), start=3, steps=False)
+    tokens, v = codes.tokens(range(8)), jnp.eye(8)[None, :, None]
+    raw = [jnp.asarray(x, jnp.float32)[None, :, None] for x in (q, k)]
+    mask = jnp.ones((1, 1, 8, 8), bool)
+    weights = attend((rerope, temperature), *raw, v, tokens, tokens, mask)[0, :, 0]
+    exact = logits(q, k, range(8), SelfExtend(head_dim=8, window=8))
+    factor = np.asarray(temperature.factor(tokens.positions))[0][:, None]
+    difference = logits(q, k, range(8), rerope) - exact
+    np.testing.assert_allclose(weights, jax.nn.softmax(factor * exact + difference), atol=1e-5)
+    assert np.abs(weights - jax.nn.softmax(factor * (exact + difference))).max() > 0.01
+    words = " ".join(inspect.getmodule(SelfExtend).__doc__.split())
+    assert "`position_temperature` on the same layer replaces this factor" in words
