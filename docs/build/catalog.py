@@ -134,7 +134,9 @@ def _section(name: str) -> str:
     own_hooks = hooks(cls)
     if {"content_bias", "transform_logits", "normalize"} & set(own_hooks):
         return "terms"
-    return "rotations" if "transform_qk" in own_hooks else "biases"
+    if "transform_qk" in own_hooks:
+        return "rotations"
+    return "terms" if "combine" in own_hooks else "biases"
 
 
 def facts(name: str) -> dict[str, str]:

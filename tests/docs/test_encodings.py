@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +56,11 @@ def test_the_tables_have_four_columns_and_the_name_leads_to_the_file():
     assert row in lines
 
 
+def test_the_symbols_of_values_are_in_the_notation():
+    symbols, _ = Path("docs/encodings.md").read_text().split("## Requirements at a glance")
+    assert "| q, k, v; y | the query, key and value of a token;" in symbols
+
+
 def test_a_line_of_the_page_holds_for_all_arguments():
     (row,) = (row for row in catalog.encoding_tables()["terms"].splitlines() if "[self_ex" in row)
     assert "| distances shrink by G, or end at w |" in row
@@ -84,6 +90,8 @@ def test_the_ratio_of_input_encodings_to_tokens_is_measured():
         ("nope", "biases", "nothing", "yes; reads no positions", "all"),
         ("mixed_rope", "rotations", "transform_qk", "yes, 2 axes", "all"),
         ("shaw", "terms", "content_bias", "yes", "all"),  # without vectors for values
+        ("rotary_value", "rotations", "transform_qk, combine", "yes", "all"),
+        ("xsa", "terms", "combine", "yes; reads no positions", "causal, bidirectional"),
         ("fire", "biases", "bias", "no", "causal, bidirectional"),
         ("stick_breaking", "terms", "mask, normalize", "yes; reads no positions", "causal"),
     ],

@@ -8,7 +8,9 @@ not read. The equation is that of openai/parameter-golf, pull request 265. learn
 of KellerJordan/modded-nanogpt, pull request 264: a fraction tanh(a) is subtracted, with one a for
 each head and layer, which starts at 0.
 
-Differs in small values: here a value with a norm below 1e-6 loses less, there below 1e-4.
+Differs in small values, along which less is lost: here below a norm of 1e-6; below 1e-12 in pull
+request 265, which has the default of F.normalize; below 1e-4 in pull request 264, which has
+F.normalize with eps=1e-4.
 
 It is no position encoding and acts together with one: encodings=(dict(name="rope"),
 dict(name="xsa")).

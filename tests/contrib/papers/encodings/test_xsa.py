@@ -1,3 +1,5 @@
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -51,6 +53,16 @@ def test_a_token_that_sees_itself_alone_has_no_output():
     v = np.random.default_rng(1).normal(size=(2, 3, 4))
     output = combined(XSA(num_heads=3), np.tile(np.eye(2), (3, 1, 1)), v, [0, 1])
     np.testing.assert_allclose(output, 0, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("norm", "lost"), [(1e-5, 1.0), (1e-6, 1.0), (1e-7, 0.01)])
+def test_along_a_value_with_a_norm_below_the_declared_one_less_is_lost(norm, lost):
+    w, v = np.array([[[0.0, 1.0]]]), np.array([[[norm, 0.0]], [[1.0, 2.0]]])
+    output = combined(XSA(num_heads=1), w, v, [0])
+    np.testing.assert_allclose(output[0, 0], [1 - lost, 2], atol=1e-6)
+    words = " ".join(inspect.getmodule(XSA).__doc__.split())
+    assert "here below a norm of 1e-6; below 1e-12 in pull request 265" in words
 
 
 @pytest.mark.slow
