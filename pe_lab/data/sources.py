@@ -39,7 +39,8 @@ def documents(path: Path, field: str = "text", splits: Splits = None) -> Rows:
         validation (or valid, val, dev) and test are the splits, without hidden ones.
 
     Raises:
-      UserError: there is no text, it is not UTF-8, or it is too short for three splits.
+      UserError: there is no text, a link leads nowhere, the text is not UTF-8, or it is too short
+        for three splits.
     """
     check_exists(path)
     if isinstance(splits, str):  # "named"
@@ -61,10 +62,11 @@ def check_exists(path: Path) -> None:
 def _documents(path: Path, field: str) -> Iterator[bytes]:
     """Yield the documents of a file, or of the files of a folder, that are not empty."""
     is_empty = True
-    for file in [path] if path.is_file() else sorted(path.rglob("*")):
-        parts = file.relative_to(path).parts
-        is_hidden = any(part.startswith(".") for part in parts)
-        if is_hidden or not file.is_file():
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if any(part.startswith(".") for part in file.relative_to(path).parts):
+            continue
+        check_exists(file)
+        if not file.is_file():
             continue
         for text in files.documents(file, field):
             if text.strip():
