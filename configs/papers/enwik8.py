@@ -1,4 +1,4 @@
-"""Which encodings still read enwik8 at up to sixteen times the training length?
+"""Which encodings still read a text at up to sixteen times the training length?
 
     pe-lab sweep configs/papers/enwik8.py
     pe-lab sweep configs/papers/enwik8.py:scaled  # about 2.4 hours
@@ -7,12 +7,13 @@
 The script train_length_extrapolate.py of lucidrains/x-transformers as a study: a decoder of 6
 layers, width 512 and 8 heads of 64 reads bytes. It trains on windows of 256 bytes from the first
 90,000,000 bytes of enwik8, with Adam at a rate of 1e-4, and reads windows of 256 to 4,096 bytes.
-The script has a flag for each of three encodings, and sets PoPE
-(https://arxiv.org/abs/2509.10534). All three are rows here, and a row has none. 4 runs: for a
-machine with an accelerator. The main form reads the file enwik8 in the current folder.
+The script has a flag for each of three encodings, and sets PoPE (arXiv 2509.10534). All three are
+rows here, and a row has none. 4 runs: for a machine with an accelerator. The main form reads the
+file enwik8 in the current folder.
 
-Compared with the authors' code, lucidrains/x-transformers at 17de21d, train_length_extrapolate.py,
-and x_transformers.py of version 2.31.10. The script prints losses, and no figure was read.
+Compared with the script,
+https://github.com/lucidrains/x-transformers/blob/17de21d/train_length_extrapolate.py, and
+x_transformers.py of version 2.31.10. The script prints losses, and no figure was read.
 
 Differs:
 - The script divides the loss by four and updates after each of four batches of 4 windows, so

@@ -11,7 +11,8 @@ from pe_lab.results import read_analysis_spec
 from pe_lab.runs.studies.analysis_spec import Literature
 
 FOLDER = Path("configs/papers")
-_PAPER = re.compile(r"https://arxiv\.org/abs/[\d.]+")
+# A paper, or the script of a protocol that has none.
+_SOURCE = re.compile(r"https://(?:arxiv\.org/abs/[\d.]+|github\.com/\S+\.py)")
 _RUNS = re.compile(r"([\d,]+)\s+runs\b")
 _SCALED = re.compile(r":scaled\s+# (about [\d.]+ \w+)")
 _LITERATURE = re.compile(r":literature\s+# (about [\d.]+ \w+)")
@@ -20,7 +21,7 @@ _LITERATURE = re.compile(r":literature\s+# (about [\d.]+ \w+)")
 def lookups(root: Path) -> dict[str, Any]:
     """Return the table of the protocols, and the tables of the figures from the literature."""
     modules = [importlib.import_module(f"configs.papers.{name}") for name in names(root)]
-    rows = [["config", "question", "papers", "runs of the protocol", "scaled", "literature"]]
+    rows = [["config", "question", "source", "runs of the protocol", "scaled", "literature"]]
     figures = []
     for module in modules:
         name = module.__name__.rpartition(".")[2]
@@ -39,10 +40,10 @@ def names(root: Path) -> list[str]:
 
 def _row(docstring: str) -> list[str]:
     question = " ".join(docstring.partition("\n\n")[0].split())
-    addresses = dict.fromkeys(_PAPER.findall(docstring))
-    papers = ", ".join(f"[{address.rpartition('/')[2]}]({address})" for address in addresses)
+    addresses = dict.fromkeys(_SOURCE.findall(docstring))
+    sources = ", ".join(f"[{address.rpartition('/')[2]}]({address})" for address in addresses)
     patterns = (_RUNS, _SCALED, _LITERATURE)
-    return [question, papers, *(_first(pattern, docstring) for pattern in patterns)]
+    return [question, sources, *(_first(pattern, docstring) for pattern in patterns)]
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:

@@ -44,7 +44,10 @@ def test_windows_of_shards_on_demand_are_those_in_memory(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_file_of_the_size_of_enwik8_is_cut_at_the_official_bytes(tmp_path):
+@pytest.mark.parametrize("on_demand", [{}, {"on_demand": True}], ids=["as declared", "on demand"])
+def test_a_file_of_the_size_of_enwik8_is_cut_at_the_official_bytes(
+    tmp_path, monkeypatch, on_demand
+):
     """Twelve bytes around each cut state the place of the cut; the last byte ends the test."""
     file = tmp_path / "enwik8"
     ends = (90_000_000, 95_000_000, 100_000_000)
@@ -55,7 +58,10 @@ def test_a_file_of_the_size_of_enwik8_is_cut_at_the_official_bytes(tmp_path):
             opened.write(b"before" + b"behind")
         opened.seek(ends[-1] - 3)
         opened.write(b"end")
-    task = LanguageModel(path=str(file), splits=enwik8.SPLITS, on_demand=True)
+    monkeypatch.chdir(tmp_path)
+    arguments = enwik8.get_config().to_dict()["task"]
+    task = LanguageModel(**{k: v for k, v in arguments.items() if k != "name"}, **on_demand)
+    assert task.on_demand == bool(on_demand)
     sizes = {"train": 90_000_000, "validation": 5_000_000, "test": 5_000_000}
     assert task.corpus_sizes == {"corpus_bytes": sizes}
     texts = {split: text.content for split, text in task._split_texts.items()}
