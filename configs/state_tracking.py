@@ -22,12 +22,21 @@ are the estimate of `--dry-run`.
 Declared before the runs, at the rate that validation chooses:
 - At the training length, where no run has to be solved to be compared: PaTH against RoPE in each
   group. A product of PaTH's maps can follow a permutation, and a rotation by the distance cannot.
-  Expected: above 0 in S3, S5 and A5, and open in Z60.
-- There too: PaTH against the LSTM; selective RoPE, FoX, ALiBi and convolutions against RoPE.
+  Expected: above 0 in S3, S5 and A5. No sign is expected in Z60.
+- There too: PaTH against the LSTM; selective RoPE, FoX, ALiBi and convolutions against RoPE. No
+  sign is expected of these.
+- The rule of these contrasts, for each group: Student's interval over five seeds, not adjusted for
+  the 24 of them. A difference is decided if the interval excludes 0. Otherwise it is none if the
+  interval lies within 0.05 of 0, unless both means are less than 0.05 above the chance level of
+  the table, or both are above 0.95. All else is undecided. The expectation holds in a group if the
+  difference is decided and above 0, and fails if it is decided and below 0, or none. Holm's p in
+  the table of contrasts decides nothing.
 - A cell (depth d, k) of blocks is learned if at least three of four seeds solve it and have an
   exact match of 0.9 or more at 36 letters, of which training shows none. The largest learned k of
-  each depth; expected to grow with the depth. The share of the 15 cells that are learned if and
-  only if k <= d + 2 (`python -m experiments.declared state_tracking FOLDER`).
+  each depth; expected to grow with the depth. The shares of learned cells among the 4 with
+  k <= d + 2 and among the 11 others, and of the 15 cells that are learned if and only if
+  k <= d + 2. The last one alone says little: a study that learns nothing has 11 of 15
+  (`python -m experiments.declared state_tracking FOLDER`, which refuses an incomplete study).
 
 The law k <= d + 2 of Yang et al. 2025 (https://arxiv.org/abs/2506.16055) is about models that label
 each prefix at its own letter. No layout has targets at tokens of the prompt. So `blocks` asks an

@@ -8,34 +8,57 @@ from pe_lab.contrib.grids import run_scores
 
 LEAST_SEEDS = 3
 _SCORE = run_scores.at(1.5)
+_LAYERS = "model.num_layers"
 
 
 def blocks_lines(runs: pd.DataFrame) -> list[str]:
-    """Return the numbers of blocks that each depth learns, and the share of cells of the law.
+    """Return the numbers of blocks that each depth learns, and the shares of cells of the law.
 
     Args:
       runs: result of `common.read` for the form `blocks` of state_tracking.
+
+    Raises:
+      UserError: the runs are of another form, or a cell lacks a run.
     """
-    lines, as_the_law = [], 0
+    runs = _of_blocks(runs)
+    lines: list[str] = []
+    allowed: list[bool] = []
+    others: list[bool] = []
     for depth in state_tracking.DEPTHS:
-        layers = runs[runs["model.num_layers"] == state_tracking.layers_label(depth)]
+        layers = runs[runs[_LAYERS] == state_tracking.layers_label(depth)]
         learned = []
         for blocks in state_tracking.BLOCKS:
             cell = layers[layers["task"] == state_tracking.blocks_label(blocks)]
-            if is_learned(cell):
+            learns = is_learned(cell)
+            if learns:
                 learned.append(blocks)
-            as_the_law += (blocks in learned) == (blocks <= depth + 2)
+            (allowed if blocks <= depth + 2 else others).append(learns)
         texts = ", ".join(map(str, learned)) or "none"
         lines.append(f"depth {depth}: learned {texts}; largest {max(learned, default=0)}")
-    cells = len(state_tracking.DEPTHS) * len(state_tracking.BLOCKS)
-    return [*lines, f"{as_the_law}/{cells} cells are learned if and only if k <= d + 2"]
+    cells = len(allowed) + len(others)
+    as_the_law = sum(allowed) + len(others) - sum(others)
+    return [
+        *lines,
+        f"of {len(allowed)} cells with k <= d + 2, {sum(allowed)} are learned; "
+        f"of {len(others)} others, {sum(others)}",
+        f"{as_the_law}/{cells} cells are learned if and only if k <= d + 2",
+    ]
+
+
+def _of_blocks(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the declared runs, one of each."""
+    folder = "state_tracking: FOLDER"
+    common.check_columns(folder, runs.columns, (_LAYERS, _SCORE))
+    layers = [state_tracking.layers_label(depth) for depth in state_tracking.DEPTHS]
+    tasks = [state_tracking.blocks_label(blocks) for blocks in state_tracking.BLOCKS]
+    rates, seeds = state_tracking.RATES, range(state_tracking.SEEDS["blocks"])
+    runs = runs[runs["rate"].isin(rates) & runs["seed"].isin(list(seeds))]
+    common.check_one_of_each(folder, runs, (_LAYERS, layers), tasks, rates, seeds)
+    return runs
 
 
 def is_learned(cell: pd.DataFrame) -> bool:
-    """Return whether enough seeds of a cell extrapolate, at the rate that validation chose."""
-    if cell.empty:
-        return False
-    rate = cell.groupby("rate")[common.LOSS].mean().idxmin()
-    chosen = cell[cell["rate"] == rate]
-    extrapolates = chosen["solved"].astype(bool) & (chosen[_SCORE] >= common.THRESHOLD)
+    """Return whether enough seeds of a cell extrapolate, at the rate that validation chooses."""
+    chosen = common.chosen(cell)
+    extrapolates = (chosen["solved"] == 1) & (chosen[_SCORE] >= common.THRESHOLD)
     return bool(extrapolates.sum() >= LEAST_SEEDS)

@@ -1,6 +1,5 @@
 """Do the order of rows and the share of the learning rate hold in larger models?"""
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +11,6 @@ from experiments.declared import common
 from pe_lab.contrib.grids import variance
 from pe_lab.results import statistics
 from pe_lab.results.statistics import Interval
-from pe_lab.runs.errors import UserError
 
 
 def scores(runs: pd.DataFrame, tasks: Sequence[str]) -> "pd.Series[float]":
@@ -25,9 +23,9 @@ def scores(runs: pd.DataFrame, tasks: Sequence[str]) -> "pd.Series[float]":
 
 
 def _score(runs: pd.DataFrame) -> float:
-    """Return the mean over seeds at the one of the two declared rates with the lowest mean loss."""
-    by_rate = runs.groupby("rate")[[common.LOSS, common.SCORE]].mean()
-    return float(by_rate.loc[by_rate[common.LOSS].idxmin(), common.SCORE])
+    """Return the mean over seeds at the one of the two declared rates that validation chooses."""
+    scores = common.chosen(runs)[common.SCORE]
+    return float(scores.fillna(0).mean())  # a diverged run has no score
 
 
 def rate_share(values: NDArray[np.float64]) -> float:
@@ -77,8 +75,11 @@ def size_ladder_lines(
     runs, reference = _of_ladder(runs), _of_ladder(reference)
     sizes = [reference, runs] + ([] if solved_in is None else [_of_ladder(solved_in)])
     tasks = [task for task in size_ladder.TASKS if task in set(runs["task"])]
+    seeds = range(size_ladder.SEEDS)
     for name, size in zip(("--reference", "FOLDER", "--solved-in"), sizes, strict=False):
-        _check_one_of_each(name, size, list(dict.fromkeys(runs["row"])), tasks)
+        rows = ("row", list(dict.fromkeys(runs["row"])))
+        where = f"size_ladder: {name}"
+        common.check_one_of_each(where, size, rows, tasks, size_ladder.RATES, seeds)
     here = scores(runs, tasks)
     at_64 = scores(reference[reference["row"].isin(here.index)], tasks)[here.index]
     lines = [f"{row:26} {at_64[row]:.2f} at width 64, {here[row]:.2f} here" for row in here.index]
@@ -89,10 +90,10 @@ def size_ladder_lines(
     small, large = [], []
     for task in tasks:
         task_runs = [size[size["task"] == task] for size in sizes]
-        rows = sorted(set.intersection(*map(_solved_rows, task_runs)))
-        if len(rows) > 1:  # a share needs two rows
-            small.append(_grid(task_runs[0], rows))
-            large.append(_grid(task_runs[1], rows))
+        solved = sorted(set.intersection(*map(_solved_rows, task_runs)))
+        if len(solved) > 1:  # a share needs two rows
+            small.append(_grid(task_runs[0], solved))
+            large.append(_grid(task_runs[1], solved))
     if not small:
         return [
             *lines,
@@ -106,20 +107,6 @@ def size_ladder_lines(
 def _of_ladder(runs: pd.DataFrame) -> pd.DataFrame:
     is_asked = runs["rate"].isin(size_ladder.RATES) & (runs["seed"] < size_ladder.SEEDS)
     return runs[is_asked & runs["task"].isin(size_ladder.TASKS)]
-
-
-def _check_one_of_each(
-    size: str, runs: pd.DataFrame, rows: Sequence[str], tasks: Sequence[str]
-) -> None:
-    counts = runs.groupby(["row", "task", "rate", "seed"]).size()
-    for key in itertools.product(rows, tasks, size_ladder.RATES, range(size_ladder.SEEDS)):
-        count = counts.get(key, 0)
-        if count != 1:
-            row, task, rate, seed = key
-            raise UserError(
-                f"size_ladder: {size} has {count} runs, not one, of {row} on {task} with rate "
-                f"{rate:g} and seed {seed}."
-            )
 
 
 def _solved_rows(runs: pd.DataFrame) -> set[str]:

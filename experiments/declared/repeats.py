@@ -33,6 +33,8 @@ def repeat_effect(attributes: pd.DataFrame) -> "pd.Series[float] | None":
 def alphabet_lines(folder: str) -> list[str]:
     study = frame.read(folder)
     attributes = study.attributes
+    axes = ["task", "model.encodings", "model.convolution_sites"]
+    common.check_columns(folder, attributes.columns, [*axes, "chosen"])
     is_asked = (
         (attributes["attribute"] == "longest_repeat")
         & (attributes["split"] == "test")
@@ -40,7 +42,6 @@ def alphabet_lines(folder: str) -> list[str]:
         & attributes["solved"].astype(bool)
         & attributes["chosen"].astype(bool)
     )
-    axes = ["task", "model.encodings", "model.convolution_sites"]
     lines = []
     for (task, encoding, sites), rows in attributes[is_asked].groupby(axes, sort=False):
         name = " · ".join(filter(None, (encoding, sites)))

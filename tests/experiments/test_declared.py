@@ -212,20 +212,84 @@ def test_an_alphabet_with_few_examples_on_a_side_is_not_used():
     assert repeats.repeat_effect(attributes(above=0.2, below=0.8, count_above=5)) is None
 
 
-def test_a_depth_learns_the_blocks_of_which_three_seeds_extrapolate():
-    """In planted runs a depth d learns k up to d + 2."""
+def blocks_study(score_of):
+    """Runs of all declared cells, whose score at 1.5 times the training length is planted."""
     cells = []
     for layers in state_tracking.DEPTHS:
         for blocks in state_tracking.BLOCKS:
-            score = 0.95 if blocks <= layers + 2 else 0.85
-            cell = planted({"nope": score}, state_tracking.blocks_label(blocks), seeds=range(4))
+            score, task = score_of(layers, blocks), state_tracking.blocks_label(blocks)
+            cell = planted({"nope": score}, task, seeds=range(4))
             cell["model.num_layers"] = state_tracking.layers_label(layers)
             cells.append(cell.rename(columns={common.SCORE: "1.5x"}))
-    lines = depth.blocks_lines(pd.concat(cells))
+    return pd.concat(cells)
+
+
+def test_a_depth_learns_the_blocks_of_which_three_seeds_extrapolate():
+    """In planted runs a depth d learns k up to d + 2."""
+    runs = blocks_study(lambda layers, blocks: 0.95 if blocks <= layers + 2 else 0.85)
+    lines = depth.blocks_lines(runs)
     assert lines[0] == "depth 1: learned 3; largest 3"
     assert lines[2:] == [
         "depth 3: learned 3, 5; largest 5",
+        "of 4 cells with k <= d + 2, 4 are learned; of 11 others, 0",
         "15/15 cells are learned if and only if k <= d + 2",
     ]
-    assert depth.is_learned(cells[0].assign(solved=cells[0]["seed"] > 0))
-    assert not depth.is_learned(cells[0].assign(solved=cells[0]["seed"] > 1))
+    cell = runs[(runs["model.num_layers"] == "1 layer") & (runs["task"] == "3 blocks")]
+    assert depth.is_learned(cell.assign(solved=cell["seed"] > 0))
+    assert not depth.is_learned(cell.assign(solved=cell["seed"] > 1))
+
+
+@pytest.mark.parametrize(
+    ("score", "line"),
+    [
+        (0.0, "of 4 cells with k <= d + 2, 0 are learned; of 11 others, 0"),
+        (1.0, "of 4 cells with k <= d + 2, 4 are learned; of 11 others, 11"),
+    ],
+)
+def test_cells_that_the_law_allows_are_counted_apart(score, line):
+    """A study that learns nothing agrees with the law in 11 cells of 15."""
+    assert depth.blocks_lines(blocks_study(lambda layers, blocks: score))[-2] == line
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "missing"),
+    [
+        ("task", "11 blocks", "1 layer on 11 blocks with rate 0.001 and seed 0"),
+        ("model.num_layers", "3 layers", "3 layers on 3 blocks with rate 0.001 and seed 0"),
+        ("rate", 3e-3, "1 layer on 3 blocks with rate 0.003 and seed 0"),
+        ("seed", 3, "1 layer on 3 blocks with rate 0.001 and seed 3"),
+    ],
+)
+def test_an_unfinished_study_of_depths_is_refused(column, value, missing):
+    runs = blocks_study(lambda layers, blocks: 1.0)
+    words = rf"^state_tracking: FOLDER has 0 runs, not one, of {missing}\.$"
+    with pytest.raises(UserError, match=words):
+        depth.blocks_lines(runs[runs[column] != value])
+
+
+@pytest.mark.parametrize("value", [None, np.nan])
+def test_a_rate_with_a_diverged_run_is_not_chosen_and_such_a_run_scores_0(value):
+    """At 0.003 the other losses are lower, and at no rate a mean without a loss is an error."""
+    runs = planted({"rope": 0.95}, rates=[1e-3]), planted({"rope": 0.5}, rates=[3e-3])
+    both = pd.concat(runs, ignore_index=True).astype({common.LOSS: float})
+    diverged = (both["rate"] == 3e-3) & (both["seed"] == 0)
+    both.loc[diverged, [common.LOSS, common.SCORE]] = value
+    assert ladder.scores(both, ["copy"])["rope"] == pytest.approx(0.95)
+    assert depth.is_learned(both.rename(columns={common.SCORE: "1.5x"}))
+    both.loc[both["seed"] == 0, [common.LOSS, common.SCORE]] = value
+    assert ladder.scores(both, ["copy"])["rope"] == pytest.approx(0.95 * (SEEDS - 1) / SEEDS)
+    assert depth.is_learned(both.rename(columns={common.SCORE: "1.5x"}))
+
+
+@pytest.mark.parametrize(
+    ("config", "folder", "missing"),
+    [
+        ("state_tracking", "suite_grid_pilot", "model.num_layers"),
+        ("convolution", "quickstart", "train.learning_rate"),
+        ("alphabet", "suite_grid_pilot", "model.convolution_sites"),
+    ],
+)
+def test_the_folder_of_another_form_is_named(config, folder, missing):
+    options = declared.Options(config, [f"results/published/{folder}"])
+    with pytest.raises(UserError, match=rf"folder of another form: its runs have no {missing}\.$"):
+        declared.run(options)
