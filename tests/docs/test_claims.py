@@ -8,6 +8,7 @@ import pytest
 from configs import speedruns
 from docs.build import claims, numbers
 from docs.build.published import STUDIES
+from pe_lab.encodings.rope import RoPE
 from pe_lab.results import variant_names
 from pe_lab.runs.errors import UserError
 from tests.study_configs import expanded
@@ -85,12 +86,43 @@ def test_a_verdict_is_looked_up_and_fewer_bits_are_better(tmp_path):
 
 def test_half_truncated_frequencies_are_those_of_half_rope_at_a_head_width_of_16():
     """modded-nanogpt at f411b3d, train_gpt.py: (1/1024) ** linspace(0, 1, head_dim // 4)."""
-    count = 16 // 4
+    model = speedruns.get_config("copying").model
+    head_dim = model.width // model.num_heads
+    assert head_dim == 16
+    count = head_dim // 4
     theirs = [1024 ** (-m / (count - 1)) for m in range(count)]
-    ours = [10_000 ** (-m / count) for m in range(count)]
-    base = 1024 ** (count / (count - 1))
-    assert [base ** (-m / count) for m in range(count)] == pytest.approx(theirs)
-    assert ours == pytest.approx(theirs, rel=0.025)
+    (half,), _ = speedruns.ROWS["half rope"]
+    arguments = {key: value for key, value in half.items() if key != "name"}
+    assert RoPE(head_dim=head_dim, **arguments).frequencies == pytest.approx(theirs, rel=0.025)
+    exact = dict(arguments, base=1024 ** (count / (count - 1)))
+    assert RoPE(head_dim=head_dim, **exact).frequencies == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("form", ["copying", "deep", "recall", "flip_flop"])
+def test_tasks_are_compared_where_a_row_needs_no_solved_run_and_off_the_floor_of_rope(form):
+    assert speedruns.points(form) == (1, 1.125, 2)
+    compared = [(c["a"], c["b"], c["at"]) for c in speedruns.analysis(form)["contrasts"]]
+    pairs = speedruns.contrasts(form)
+    assert compared == [(a, b, at) for at in (1, 1.125, 2) for a, b in pairs]
+
+
+@pytest.mark.parametrize(
+    ("means", "end"),
+    [
+        ((0.0, 0.0), "floor"),
+        ((0.0, 0.05), ""),
+        ((0.5, 0.5), ""),
+        ((0.95, 1.0), ""),
+        ((0.96, 1.0), "ceiling"),
+        ((0.0, 1.0), ""),
+    ],
+)
+def test_two_means_at_one_end_of_exact_match_show_no_absence_of_a_difference(means, end):
+    assert speedruns.shared_end(*means) == speedruns.shared_end(*means[::-1]) == end
+
+
+def test_exclusive_self_attention_is_a_row_of_the_text():
+    assert ("rope + xsa", "rope") in speedruns.contrasts("")
 
 
 @pytest.mark.slow
