@@ -49,7 +49,7 @@ About the rows:
 - MarinFold's smear adds two earlier tokens to the embedding, without a gate. `nope + smear` adds
   one with a gate; convolutions of 3 read two, at all sites of a Canon layer.
 - Exclusive self-attention has the learned fraction of modded-nanogpt. It is trained on text of
-  width 64 only, where its 20 runs take about 0.6 core-hours: 1.4 times as long as those of RoPE.
+  width 64 only, where it takes about 0.6 core-hours, 1.4 times as long as RoPE.
 - Of hybrids, SmolLM3 has no RoPE on every fourth layer, and Command R7B also has windows on the
   other layers, of half the longest training example.
 
