@@ -1,25 +1,30 @@
 """Lookups of docs/claims.md: claims of speedruns in docs/claims.toml, and our verdicts on them.
 
-A verdict is computed from a difference in numbers.json of a form of configs/speedruns.py, by the
-rule that this config declares. A form without this file is not trained yet.
+A verdict is computed from the interval of a contrast in numbers.json of a form of
+configs/speedruns.py, by the rule that this config declares. A form without this file is not trained
+yet.
 """
 
-import json
-import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from configs import speedruns
 from docs.build import markdown, numbers
+from docs.build.numbers import Documents
 from docs.build.published import STUDIES
 
 FILE = Path("docs/claims.toml")
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
-NOT_TRAINED, NOT_TESTED = "not trained yet", "not tested"
+NOT_TRAINED = "not trained yet"
+# Outcomes of a difference: what a is, relative to b.
+BETTER, WORSE, NONE, OPEN = "better", "worse", "none", "open"
+NOT_ROBUST = "not robust"
+# What a claim expects -> the outcomes with which it holds.
+EXPECTED = {"better": (BETTER,), "worse": (WORSE,), "not better": (WORSE, NONE)}
 # Form -> heading of its column.
 HEADINGS = {
     "": "text, width 64",
@@ -30,8 +35,6 @@ HEADINGS = {
     "recall": "recall",
     "flip_flop": "flip_flop",
 }
-_BRACKETS = re.compile(r" ?\[.*\]")
-Sign = Literal[-1, 0, 1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +42,7 @@ class Claim:
     """A claim of a source about two rows of configs/speedruns.py.
 
     Attributes:
-      expects: what the source says of a, relative to b.
+      expects: what the source says of a, relative to b; NOT_ROBUST if a gain comes and goes.
       read: what was read of the source.
       setting: sizes and budgets of the source, and its number.
       why: why no row tests the claim; "" if a and b do.
@@ -52,37 +55,22 @@ class Claim:
     setting: str
     a: str = ""
     b: str = ""
-    expects: Literal["better", "not better", "worse", ""] = ""
+    expects: str = ""
     why: str = ""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A published difference a - b, above 0 if a is better.
+    """A published difference a - b.
 
     Attributes:
-      shown: its text, as the page of its study has it.
-      interval: (low, high); None if the study does not compare a and b.
-      margin: the largest difference that is none.
+      shown: its text, or the reason why a and b are not compared.
+      outcome: what a is, relative to b.
     """
 
     label: str
     shown: str
-    interval: tuple[float, float] | None
-    margin: float
-
-    @property
-    def sign(self) -> Sign:
-        """The sign of a decided difference; 0 for all others."""
-        if self.interval is None or self.interval[0] <= 0 <= self.interval[1]:
-            return 0
-        return 1 if self.interval[0] > 0 else -1
-
-    @property
-    def is_none(self) -> bool:
-        if self.interval is None:
-            return False
-        return -self.margin <= self.interval[0] and self.interval[1] <= self.margin
+    outcome: str
 
 
 def read(root: Path) -> list[Claim]:
@@ -91,8 +79,12 @@ def read(root: Path) -> list[Claim]:
     return [Claim(**claim) for claim in tomllib.loads(text)["claim"]]
 
 
-def lookups(root: Path) -> dict[str, Any]:
-    """Return the table of sources, the table of verdicts and their counts."""
+def lookups(root: Path, documents: Documents) -> dict[str, Any]:
+    """Return the table of sources, the table of verdicts and their counts.
+
+    Raises:
+      UserError: a form is published without a contrast.
+    """
     claims = read(root)
     sources = [["claim", "source", "read", "sizes and budgets there", "our contrast"]]
     forms = list(speedruns.ROWS_OF_FORMS)
@@ -103,21 +95,23 @@ def lookups(root: Path) -> dict[str, Any]:
         contrast = claim.why or f"`{claim.a}` − `{claim.b}`"
         sources.append([claim.text, link, claim.read, claim.setting, contrast])
         if claim.why:
-            counts[NOT_TESTED] += 1
             continue
-        readings = {form: readings_of(root, claim, form) for form in forms}
+        readings = {form: readings_of(root, documents, claim, form) for form in forms}
         cells = [cell(claim, form, readings[form]) for form in forms]
         known = [reading for part in readings.values() for reading in part or ()]
-        counts.update(verdict(claim, reading) for reading in known)
-        verdicts.append([f"{claim.text} ({claim.source})", *cells, sign_changes(known)])
+        changes = sign_changes(known)
+        if claim.expects == NOT_ROBUST and known:
+            counts[robustness(known)] += 1
+            changes += f"; **{robustness(known)}**"
+        else:
+            counts.update(verdict(claim, reading) for reading in known)
+        verdicts.append([f"{claim.text} ({claim.source})", *cells, changes])
     return {
         "sources": markdown.table(sources),
         "verdicts": markdown.table(verdicts),
         "num_claims": str(len(claims)),
-        "num_untested": str(counts[NOT_TESTED]),
-        "num_holding": str(counts[HOLDS]),
-        "num_failing": str(counts[FAILS]),
-        "num_undecided": str(counts[UNDECIDED]),
+        "num_untested": str(sum(bool(claim.why) for claim in claims)),
+        "counts": counts,
         "seeds": str(speedruns.SEEDS),
         "margin": f"{speedruns.MARGIN:g}",
         "margin_of_text": f"{speedruns.MARGIN_OF_TEXT:g}",
@@ -125,21 +119,30 @@ def lookups(root: Path) -> dict[str, Any]:
 
 
 def verdict(claim: Claim, reading: Reading) -> str:
-    """Return the verdict of the rule that configs/speedruns.py declares."""
-    expected = 1 if claim.expects == "better" else -1
-    if reading.sign:
-        return HOLDS if reading.sign == expected else FAILS
-    if reading.is_none:
-        return HOLDS if claim.expects == "not better" else FAILS
-    return UNDECIDED
+    """Return the verdict of a difference, or its outcome if one verdict is over all of them."""
+    if claim.expects == NOT_ROBUST:
+        return reading.outcome
+    if reading.outcome == OPEN:
+        return UNDECIDED
+    return HOLDS if reading.outcome in EXPECTED[claim.expects] else FAILS
+
+
+def robustness(readings: Sequence[Reading]) -> str:
+    """Return the verdict on a claim that a gain is not robust."""
+    outcomes = [reading.outcome for reading in readings if reading.outcome != OPEN]
+    if BETTER not in outcomes or len(outcomes) < 2:
+        return UNDECIDED
+    return HOLDS if len({*outcomes}) > 1 else FAILS
 
 
 def sign_changes(readings: Sequence[Reading]) -> str:
     """Return whether decided differences of a contrast have both signs."""
     if not readings:
         return NOT_TRAINED
-    signs = {reading.sign for reading in readings}
-    return "yes" if {-1, 1} <= signs else "no"
+    signs = [reading.outcome for reading in readings if reading.outcome in (BETTER, WORSE)]
+    if len(signs) < 2:
+        return UNDECIDED
+    return "yes" if len({*signs}) > 1 else "no"
 
 
 def cell(claim: Claim, form: str, readings: Sequence[Reading] | None) -> str:
@@ -152,39 +155,41 @@ def cell(claim: Claim, form: str, readings: Sequence[Reading] | None) -> str:
     return "; ".join(texts)
 
 
-def readings_of(root: Path, claim: Claim, form: str) -> list[Reading] | None:
-    """Return the differences of a form, each a - b; None if it is not published.
-
-    Raises:
-      UserError: numbers.json of the form lacks a difference.
-    """
+def readings_of(root: Path, documents: Documents, claim: Claim, form: str) -> list[Reading] | None:
+    """Return the differences of a form, each a - b; None if it is not published."""
     study = f"speedruns_{form}".rstrip("_")
-    file = root / STUDIES / study / numbers.FILE
-    if not file.exists() or (claim.a, claim.b) not in speedruns.contrasts(form):
+    names = documents(study)["study"]
+    # A study whose first page is being rendered has numbers before it has the file.
+    is_known = not isinstance(names, numbers.Citation)
+    is_known |= (root / STUDIES / study / numbers.FILE).exists()
+    if not is_known or (claim.a, claim.b) not in speedruns.contrasts(form):
         return None
-    entries = json.loads(file.read_text(encoding="utf-8"))["numbers"]
     readings = []
     for steps in speedruns.budgets(form):
         a, b = (variant(row, form, steps) for row in (claim.a, claim.b))
         for point in speedruns.points(form):
-            name = numbers.called("study.difference", (a, b, point), {})
-            if name not in entries:
-                raise numbers.missing(study, name)
+            contrast = names.contrast(a, b, point)
             label = f"{steps:,} steps, {point}×"
-            readings.append(_reading(label, entries[name], is_text=form in speedruns.TEXTS))
+            readings.append(Reading(label, contrast["text"], outcome(contrast["interval"], form)))
     return readings
+
+
+def outcome(interval: Sequence[float] | None, form: str) -> str:
+    """Return what a is, relative to b, by the rule that configs/speedruns.py declares.
+
+    Args:
+      interval: of a - b, not rounded; None if they are not compared.
+    """
+    if interval is None:
+        return OPEN
+    low, high = interval
+    is_text = form in speedruns.TEXTS
+    if low > 0 or high < 0:
+        return BETTER if (low > 0) != is_text else WORSE  # fewer bits are better
+    margin = speedruns.MARGIN_OF_TEXT if is_text else speedruns.MARGIN
+    return NONE if max(-low, high) <= margin else OPEN
 
 
 def variant(row: str, form: str, steps: int) -> str:
     """Return the name of a row after a budget in the study of a form."""
     return f"{row} · {steps:,} steps" if len(speedruns.budgets(form)) > 1 else row
-
-
-def _reading(label: str, entry: Mapping[str, Any], *, is_text: bool) -> Reading:
-    margin = speedruns.MARGIN_OF_TEXT if is_text else speedruns.MARGIN
-    interval = entry.get("interval")
-    if interval is not None:
-        low, high = interval
-        interval = (-high, -low) if is_text else (low, high)  # fewer bits are better
-    shown = entry["shown"] if interval else _BRACKETS.sub("", entry["shown"])
-    return Reading(label, shown, interval, margin)

@@ -12,7 +12,7 @@ A text in brackets behind a number is its interval.
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,6 +22,7 @@ from pe_lab.runs.system import commands
 
 FILE = "numbers.json"
 Document = Mapping[str, Any]  # the names that a template of a page may use
+Documents = Callable[[str], Document]  # of the name of a published study
 
 
 class Citation:
@@ -48,7 +49,7 @@ class Citation:
         raise missing(self._study, self._name)
 
     __str__ = __format__ = __iter__ = __len__ = __bool__ = __eq__ = __ne__ = _refuse
-    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = _refuse
 
 
 def missing(study: str, name: str) -> UserError:
@@ -71,9 +72,7 @@ def called(name: str, arguments: tuple[object, ...], keywords: Mapping[str, obje
 def document(root: Path, study: str) -> Document:
     """Return the names of a page below `root`, from its numbers."""
     file = root / STUDIES / study / FILE
-    if not file.exists():
-        return {"study": Citation(study, {}, "study")}
-    entries = json.loads(file.read_text(encoding="utf-8"))["numbers"]
+    entries = json.loads(file.read_text(encoding="utf-8"))["numbers"] if file.exists() else {}
     values = {name: entry["shown"] for name, entry in entries.items()}
-    first = dict.fromkeys(re.split(r"[.(]", name)[0] for name in values)
+    first = {"study", *(re.split(r"[.(]", name)[0] for name in values)}
     return {name: values.get(name, Citation(study, values, name)) for name in first}

@@ -26,7 +26,7 @@ from docs.build import (
     templates,
 )
 from docs.build.guide import page as guide
-from docs.build.numbers import Document
+from docs.build.numbers import Documents
 from docs.build.published import STUDIES
 from pe_lab.runs.errors import UserError, unknown
 
@@ -37,11 +37,9 @@ BEGIN = "<!-- results, written by `python -m docs.build` from front_page.md.jinj
 END = "<!-- end of results -->\n"
 
 Lookups = Mapping[str, Any]
-Documents = Callable[[str], Document]  # of the name of a published study
 
 # The lookups of single pages. Every page can cite published pages as well.
 LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
-    "docs/claims.md": claims.lookups,
     "docs/encodings.md": encodings.lookups,
     "docs/guide.md": guide.lookups,
     "docs/performance.md": performance.lookups,
@@ -50,8 +48,12 @@ LOOKUPS: dict[str, Callable[[Path], Lookups]] = {
     "docs/studies.md": metrics.lookups,
     "docs/tasks.md": tasks.lookups,
 }
-# Pages with claims of papers, which are counted over published studies.
-WITH_CLAIMS = ("README.md", "docs/reproductions.md")
+# The lookups of pages with claims, which are judged by numbers of published studies.
+WITH_CLAIMS: dict[str, Callable[[Path, Documents], Lookups]] = {
+    "README.md": reproductions.lookups,
+    "docs/claims.md": claims.lookups,
+    "docs/reproductions.md": reproductions.lookups,
+}
 # Pages that cite published studies.
 CITING = (*WITH_CLAIMS, "docs/findings.md", "docs/guide.md", "docs/published.md")
 
@@ -103,8 +105,8 @@ def text(root: Path, page: Path, documents: Documents | None = None) -> str:
     else:
         lookups = {"of": lambda name: documents(name)["study"], "page": documents}
         lookups |= LOOKUPS.get(str(page), lambda root: {})(root)
-        if str(page) in WITH_CLAIMS:
-            lookups |= reproductions.lookups(root, documents)
+        if page_lookups := WITH_CLAIMS.get(str(page)):
+            lookups |= page_lookups(root, documents)
     source = (root / template).read_text(encoding="utf-8")
     try:
         rendered = templates.render(source, **lookups)

@@ -2,12 +2,11 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from docs.build import numbers, protocols
-from docs.build.numbers import Document
+from docs.build.numbers import Document, Documents
 from docs.build.published import STUDIES
 from pe_lab.contrib.papers import verdicts
 from pe_lab.contrib.prose.numbers import listed
@@ -23,7 +22,7 @@ def studies(root: Path) -> list[str]:
     return names
 
 
-def lookups(root: Path, documents: Callable[[str], Document]) -> dict[str, Any]:
+def lookups(root: Path, documents: Documents) -> dict[str, Any]:
     """Return the claims, the counts of verdicts, and a section for each study.
 
     Raises:

@@ -72,21 +72,22 @@ def number(value: Value | None, style: str = "share", *, exact: bool = True) -> 
     return text.replace("-", "−")
 
 
-def signed(value: float | None) -> str:
+def signed(value: float | None, digits: int = 2) -> str:
     """Return the text of a difference."""
     if value is None:
         return DASH
-    text = f"{value:+.2f}"
-    if text in ("+0.00", "-0.00"):  # zero has no sign
-        return "0.00"
+    text = f"{value:+.{digits}f}"
+    if not float(text):  # zero has no sign
+        return text[1:]
     return text.replace("-", "−")
 
 
-def difference(value: float | None, interval: Interval | None) -> str:
+def difference(value: float | None, interval: Interval | None, digits: int = 2) -> str:
     """Return the text of a difference with its interval."""
     if interval is None:
-        return signed(value)
-    return f"{signed(value)} [{signed(interval.low)}, {signed(interval.high)}]"
+        return signed(value, digits)
+    low, high = (signed(end, digits) for end in (interval.low, interval.high))
+    return f"{signed(value, digits)} [{low}, {high}]"
 
 
 def p_value(p: float | None) -> str:

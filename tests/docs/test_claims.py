@@ -1,20 +1,27 @@
 """docs/claims.md: verdicts follow the declared rule and come from published numbers."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from configs import speedruns
-from docs.build import claims, numbers
+from docs.build import claims, numbers, pages
 from docs.build.published import STUDIES
+from experiments import page
+from pe_lab.contrib.prose.numbers import Prose
 from pe_lab.encodings.rope import RoPE
-from pe_lab.results import variant_names
+from pe_lab.results import statistics, variant_names
 from pe_lab.runs.errors import UserError
+from tests.results import contrasts
+from tests.results.fake_study import point, write_study
+from tests.results.test_text_study import text_record
 from tests.study_configs import expanded
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = claims.read(ROOT)
+FEWER = (0.002, 0.0024, 0.0027, 0.003, 0.0033)  # bits of a quarter of RoPE, a seed each
 CLAIM = dict(text="", source="", address="", read="", setting="")
 
 
@@ -47,41 +54,109 @@ def test_every_form_has_rows_that_a_claim_compares():
     ],
 )
 def test_a_verdict_follows_the_rule_of_the_config(interval, better, worse, not_better):
-    reading = claims.Reading("", "", interval, margin=0.05)
+    reading = claims.Reading("", "", claims.outcome(interval, "copying"))
     expected = {"better": better, "worse": worse, "not better": not_better}
     for expects, verdict in expected.items():
         assert claims.verdict(claims.Claim(**CLAIM, expects=expects), reading) == verdict
 
 
-def test_the_sign_changes_only_between_decided_differences():
-    up, down, wide = (
-        claims.Reading("", "", interval, 0.05)
-        for interval in ((0.1, 0.2), (-0.2, -0.1), (-1.0, 1.0))
-    )
-    assert claims.sign_changes([up, wide]) == "no"
-    assert claims.sign_changes([up, wide, down]) == "yes"
+def test_fewer_bits_are_better_and_the_margin_of_text_is_smaller():
+    ends = [(-0.0034, -0.0019), (0.0019, 0.0034), (-0.002, 0.01), (-0.011, 0.002)]
+    outcomes = [claims.outcome(interval, "text_muon") for interval in ends]
+    assert outcomes == ["better", "worse", "none", "open"]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "sign_changes", "is_not_robust"),
+    [
+        ("better open", "undecided", "undecided"),
+        ("open open", "undecided", "undecided"),
+        ("better none", "undecided", "holds"),
+        ("none none", "undecided", "undecided"),
+        ("better better open", "no", "does not hold"),
+        ("worse worse", "no", "undecided"),
+        ("better open worse", "yes", "holds"),
+    ],
+)
+def test_two_decided_differences_show_a_sign_and_two_known_ones_a_robust_gain(
+    outcomes, sign_changes, is_not_robust
+):
+    readings = [claims.Reading("", "", outcome) for outcome in outcomes.split()]
+    assert claims.sign_changes(readings) == sign_changes
+    assert claims.robustness(readings) == is_not_robust
     assert claims.sign_changes([]) == claims.NOT_TRAINED
 
 
-def test_a_verdict_is_looked_up_and_fewer_bits_are_better(tmp_path):
-    claim = claims.Claim(**CLAIM, a="quarter rope", b="rope", expects="better")
-    assert claims.cell(claim, "", claims.readings_of(tmp_path, claim, "")) == "not trained yet"
-    file = tmp_path / STUDIES / "speedruns" / numbers.FILE
-    file.parent.mkdir(parents=True)
-    entries = {}
-    for steps, point in ((250, 1), (250, 4), (1000, 1), (1000, 4)):
-        names = (f"{row} · {steps:,} steps" for row in ("quarter rope", "rope"))
-        name = numbers.called("study.difference", (*names, point), {})
-        entries[name] = {"shown": "−0.03 [−0.05, −0.01]", "interval": [-0.05, -0.01]}
-    file.write_text(json.dumps({"numbers": entries}))
-    readings = claims.readings_of(tmp_path, claim, "")
-    assert [reading.interval for reading in readings] == [(0.01, 0.05)] * 4
-    assert claims.cell(claim, "", readings).startswith(
-        "250 steps, 1×: **holds**, −0.03 [−0.05, −0.01]; 250 steps, 4×: **holds**"
+def test_a_claim_that_a_gain_is_not_robust_is_judged_once_and_not_in_each_cell():
+    (claim,) = (claim for claim in CLAIMS if claim.expects == claims.NOT_ROBUST)
+    assert claim.text == "The gain of offset keys is not robust."
+    readings = [claims.Reading("x", "+0.10", "better"), claims.Reading("y", "0.00", "none")]
+    cell = claims.cell(claim, "copying", readings)
+    assert cell == "x: **better**, +0.10; y: **none**, 0.00"
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A folder with the claims, and a study of text of all rows of the form `text_muon`.
+
+    A quarter of RoPE has 0.002 to 0.0033 bits fewer than RoPE, and offset keys as many.
+    """
+    (tmp_path / "docs").mkdir()
+    for name in ("claims.toml", "claims.md.jinja"):
+        shutil.copy(ROOT / "docs" / name, tmp_path / "docs" / name)
+    entries = []
+    for row in speedruns.ROWS_OF_FORMS["text_muon"]:
+        for seed, fewer in enumerate(FEWER):
+            bits = 2.0 - fewer * (row == "quarter rope")
+            run = text_record(f"{row}{seed}".replace(" ", "_"), seed, {8: bits, 16: bits, 32: bits})
+            entries.append((point(row, seed), run))
+    pairs, points = speedruns.contrasts("text_muon"), speedruns.POINTS_OF_TEXT
+    folder = write_study(
+        tmp_path / STUDIES / "speedruns_text_muon",
+        *entries,
+        analysis={"contrasts": [{"a": a, "b": b, "at": at} for at in points for a, b in pairs]},
     )
+    (folder / "README.md.jinja").write_text("A page that prints no contrast.\n")
+    numbers.document.cache_clear()
+    return tmp_path
+
+
+def test_a_page_that_prints_no_contrast_publishes_those_that_claims_are_judged_by(root):
+    page.write(root, ["speedruns_text_muon"])
+    file = root / STUDIES / "speedruns_text_muon" / numbers.FILE
+    entries = json.loads(file.read_text())["numbers"]
+    assert sum(name.startswith("study.contrast(") for name in entries) == 4
+    shown = entries["study.contrast(quarter rope, rope, 4)"]["shown"]
+    expected = statistics.t_interval([-fewer for fewer in FEWER])
+    assert -0.005 < expected.low < expected.high < -0.0015  # [-0.00, -0.00] with two decimals
+    assert shown["interval"] == pytest.approx([expected.low, expected.high], rel=1e-9)
+    assert shown["text"] == "−0.003 [−0.003, −0.002]"
+    text = pages.text(root, Path("docs/claims.md"))
+    lowers = next(line for line in text.splitlines() if "#315) |" in line and "steps" in line)
+    assert "1,000 steps, 4×: **holds**, −0.003 [−0.003, −0.002]" in lowers
+    # Offset keys have no effect: their claim to be better does not hold at either length.
+    assert ": 2 hold, 4 do not hold, 0 are undecided." in text
+
+
+def test_a_published_study_without_a_contrast_is_one_sentence(root):
+    page.write(root, ["speedruns_text_muon"])
+    file = root / STUDIES / "speedruns_text_muon" / numbers.FILE
     file.write_text(json.dumps({"numbers": {}}))
-    with pytest.raises(UserError, match="has no number study"):
-        claims.readings_of(tmp_path, claim, "")
+    numbers.document.cache_clear()
+    with pytest.raises(UserError, match=r"has no number study\.contrast\(.*\)\. This command"):
+        pages.text(root, Path("docs/claims.md"))
+
+
+def test_the_cell_of_rows_that_are_not_compared_has_the_reason(tmp_path):
+    claim = next(claim for claim in CLAIMS if claim.a == "nope + smear")
+    runs = {"rope": [0.9] * 5, claim.a: ([0.0] * 5, {"validation": {4: 0.1}})}
+    pairs = [{"a": claim.a, "b": "rope", "at": at} for at in speedruns.points("flip_flop")]
+    study = Prose(contrasts.study(tmp_path, runs, pairs))
+    readings = claims.readings_of(tmp_path, lambda _: {"study": study}, claim, "flip_flop")
+    reason = "**undecided**, nope + smear did not solve the training lengths with any seed"
+    assert claims.cell(claim, "flip_flop", readings).endswith(f"2×: {reason}")
+    rule = (ROOT / "docs" / "claims.md.jinja").read_text()
+    assert "only if each of them solved the training lengths" in rule
 
 
 def test_half_truncated_frequencies_are_those_of_half_rope_at_a_head_width_of_16():

@@ -169,6 +169,21 @@ class Prose:
         text = difference(contrast.difference, contrast.interval)
         return text + (_p(contrast.holm) if contrast.decides else "")
 
+    def contrast(self, a: str, b: str, at: int | float | None = None) -> dict[str, object]:
+        """Means, interval and text of a contrast, for a page that judges it.
+
+        The means and the interval are not rounded. The text is the reason if there is no interval.
+        """
+        contrast = self._contrast(a, b, at)
+        interval = contrast.interval
+        reason = contrast.reason or f"fewer than {statistics.EXACT_FROM} seeds"
+        digits = 3 if self.chosen.has_text else 2
+        return {
+            "text": difference(contrast.difference, interval, digits) if interval else reason,
+            "interval": [float(interval.low), float(interval.high)] if interval else None,
+            "means": [*contrast.means],
+        }
+
     def counts(self, a: str, b: str) -> str:
         """Seeds of a and of b that extrapolate, and p if they can decide the contrast."""
         contrast = self._contrast(a, b)
