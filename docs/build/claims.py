@@ -112,9 +112,7 @@ def lookups(root: Path, documents: Documents) -> dict[str, Any]:
         "num_claims": str(len(claims)),
         "num_untested": str(sum(bool(claim.why) for claim in claims)),
         "counts": counts,
-        "seeds": str(speedruns.SEEDS),
-        "margin": f"{speedruns.MARGIN:g}",
-        "margin_of_text": f"{speedruns.MARGIN_OF_TEXT:g}",
+        "rule": speedruns,
     }
 
 
@@ -168,26 +166,24 @@ def readings_of(root: Path, documents: Documents, claim: Claim, form: str) -> li
     for steps in speedruns.budgets(form):
         a, b = (variant(row, form, steps) for row in (claim.a, claim.b))
         for point in speedruns.points(form):
-            contrast = names.contrast(a, b, point)
             label = f"{steps:,} steps, {point}×"
-            readings.append(Reading(label, contrast["text"], outcome(contrast["interval"], form)))
+            readings.append(reading(label, names.contrast(a, b, point), form))
     return readings
 
 
-def outcome(interval: Sequence[float] | None, form: str) -> str:
-    """Return what a is, relative to b, by the rule that configs/speedruns.py declares.
-
-    Args:
-      interval: of a - b, not rounded; None if they are not compared.
-    """
+def reading(label: str, contrast: Any, form: str) -> Reading:
+    """Judge a contrast of the numbers of a form by the rule that configs/speedruns.py declares."""
+    shown, interval = contrast["text"], contrast["interval"]
     if interval is None:
-        return OPEN
+        return Reading(label, shown, OPEN)
     low, high = interval
     is_text = form in speedruns.TEXTS
     if low > 0 or high < 0:
-        return BETTER if (low > 0) != is_text else WORSE  # fewer bits are better
+        return Reading(label, shown, BETTER if (low > 0) != is_text else WORSE)  # fewer bits
+    if not is_text and (end := speedruns.shared_end(*contrast["means"])):
+        return Reading(label, f"{shown}, both at the {end}", OPEN)
     margin = speedruns.MARGIN_OF_TEXT if is_text else speedruns.MARGIN
-    return NONE if max(-low, high) <= margin else OPEN
+    return Reading(label, shown, NONE if max(-low, high) <= margin else OPEN)
 
 
 def variant(row: str, form: str, steps: int) -> str:

@@ -38,8 +38,8 @@ def _is_tested(claim, form):
 
 
 def test_every_form_has_rows_that_a_claim_compares():
-    of_claims = {(claim.a, claim.b) for claim in CLAIMS}
-    assert all(of_claims & {*speedruns.contrasts(form)} for form in speedruns.ROWS_OF_FORMS)
+    compared = {(claim.a, claim.b) for claim in CLAIMS}
+    assert all(compared & {*speedruns.contrasts(form)} for form in speedruns.ROWS_OF_FORMS)
     assert {form for form in speedruns.FORMS if form != "smoke"} | {""} == {*claims.HEADINGS}
 
 
@@ -54,15 +54,34 @@ def test_every_form_has_rows_that_a_claim_compares():
     ],
 )
 def test_a_verdict_follows_the_rule_of_the_config(interval, better, worse, not_better):
-    reading = claims.Reading("", "", claims.outcome(interval, "copying"))
+    reading = judged(interval, "copying")
     expected = {"better": better, "worse": worse, "not better": not_better}
     for expects, verdict in expected.items():
         assert claims.verdict(claims.Claim(**CLAIM, expects=expects), reading) == verdict
 
 
+def judged(interval, form, means=(0.5, 0.5)):
+    return claims.reading("", {"text": "+0.01", "interval": interval, "means": means}, form)
+
+
+@pytest.mark.parametrize(
+    ("form", "means", "outcome", "shown"),
+    [
+        ("copying", (0.01, 0.0), "open", "+0.01, both at the floor"),
+        ("deep", (0.99, 0.98), "open", "+0.01, both at the ceiling"),
+        ("copying", (0.99, 0.94), "none", "+0.01"),
+        ("text_muon", (0.01, 0.0), "none", "+0.01"),  # bits have no ends
+    ],
+)
+def test_two_rows_at_one_end_of_exact_match_are_not_called_equal(form, means, outcome, shown):
+    reading = judged([-0.001, 0.001], form, means)
+    assert (reading.outcome, reading.shown) == (outcome, shown)
+    assert judged([0.001, 0.002], "copying", (0.01, 0.0)).outcome == "better"
+
+
 def test_fewer_bits_are_better_and_the_margin_of_text_is_smaller():
     ends = [(-0.0034, -0.0019), (0.0019, 0.0034), (-0.002, 0.01), (-0.011, 0.002)]
-    outcomes = [claims.outcome(interval, "text_muon") for interval in ends]
+    outcomes = [judged(interval, "text_muon").outcome for interval in ends]
     assert outcomes == ["better", "worse", "none", "open"]
 
 
