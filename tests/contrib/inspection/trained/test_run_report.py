@@ -3,6 +3,7 @@ import json
 import pytest
 from matplotlib import pyplot
 
+from pe_lab.contrib.inspection.panels import SUFFIXES
 from pe_lab.contrib.inspection.trained import run_inspection, run_report
 from pe_lab.contrib.inspection.trained.findings import AFTER, BEFORE
 from pe_lab.contrib.inspection.trained.four_terms import TERMS
@@ -12,7 +13,6 @@ from pe_lab.contrib.inspection.trained.sections import (
     knock_out_section,
     training_course,
 )
-from pe_lab.results.plots.drawing import SUFFIXES
 from tests.contrib.inspection.trained.untrained_run import finished
 
 pytestmark = pytest.mark.full
