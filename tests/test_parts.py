@@ -12,6 +12,7 @@ PARTS = sorted(file.parent for file in (ROOT / "pe_lab" / "contrib").glob("*/__i
 FAMILIES = (
     "cli",
     "data",
+    "data.made",
     "encodings",
     "metrics",
     "positions",
@@ -40,6 +41,8 @@ def test_no_name_is_in_two_packages(family):
     folders = [ROOT / package.replace(".", "/") for package in parts.packages(family)]
     names = [file.stem for folder in folders for file in folder.glob("[!_]*.py")]
     names += [file.parent.name for folder in folders for file in folder.glob("[!_]*/__init__.py")]
+    nested = [name.removeprefix(f"{family}.") for name in FAMILIES if name.startswith(f"{family}.")]
+    names = [name for name in names if name not in nested] + nested
     assert sorted(names) == parts.names(family)
 
 

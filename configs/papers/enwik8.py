@@ -11,9 +11,10 @@ The script has a flag for each of three encodings, and sets PoPE (arXiv 2509.105
 rows here, and a row has none. 4 runs: for a machine with an accelerator. The main form reads the
 file enwik8 in the current folder.
 
-Compared with the script,
-https://github.com/lucidrains/x-transformers/blob/17de21d/train_length_extrapolate.py, and
-x_transformers.py of version 2.31.10. The script prints losses, and no figure was read.
+Compared with the authors' code, lucidrains/x-transformers at 17de21d: x_transformers.py of version
+2.31.10, and
+https://github.com/lucidrains/x-transformers/blob/17de21d/train_length_extrapolate.py. The script
+prints losses, and no figure was read.
 
 Differs:
 - The script divides the loss by four and updates after each of four batches of 4 windows, so
