@@ -28,7 +28,7 @@ def test_a_scorecard_is_printed_and_everything_is_written(tmp_path):
     assert stems == {
         "single_sine",
         "rope_base_500_0",
-        "tests_inspection_user_encodings_Parity",
+        "tests_contrib_inspection_user_encodings_Parity",
         "paths",
         "similarities",
     }

@@ -183,7 +183,7 @@ def test_a_name_becomes_that_of_a_file():
     own = probe("tests.contrib.inspection.user_encodings:Parity")
     assert scorecard_report.file_stems([probe("rope", base=500.0), own]) == [
         "rope_base_500_0",
-        "tests_inspection_user_encodings_Parity",
+        "tests_contrib_inspection_user_encodings_Parity",
     ]
 
 
