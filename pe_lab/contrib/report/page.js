@@ -232,8 +232,10 @@ function showRun(run) {
 
 // The rest
 $("common").textContent = JSON.stringify(data.common, null, 1);
-for (const button of document.querySelectorAll("[data-file]")) button.addEventListener("click", () => {
-  const url = URL.createObjectURL(new Blob([files[button.dataset.file]], { type: "text/plain" }));
+for (const button of document.querySelectorAll("[data-file]")) button.addEventListener("click", async () => {
+  const packed = Uint8Array.from(atob(files[button.dataset.file]), (c) => c.charCodeAt(0));
+  const text = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const url = URL.createObjectURL(new Blob([await new Response(text).blob()], { type: "text/plain" }));
   make("a", { href: url, download: button.dataset.file }).click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 });

@@ -5,6 +5,8 @@ Vega draws the chart, from a copy inside the page and without eval. Names come f
 Jinja escapes them, and the script writes them as text only.
 """
 
+import base64
+import gzip
 import importlib
 from pathlib import Path
 from typing import Any
@@ -95,13 +97,15 @@ def _downloads(
     folder: Path,
     run_records: list[JsonObject],
 ) -> dict[str, str]:
-    """Return the text of each file that the page offers, by file name."""
+    """Return each file that the page offers, by file name: its text in gzip and base64."""
     file = study_files.read(folder)
-    return {
+    texts = {
         "table.csv": tables.as_csv(study),
         "table.tex": tables.latex(study, study_tables),
         f"{study.name}.py": study_file.source(file, run_records, study.missing),
     }
+    packed = {name: gzip.compress(text.encode(), mtime=0) for name, text in texts.items()}
+    return {name: base64.b64encode(content).decode() for name, content in packed.items()}
 
 
 def _vl_convert() -> Any:

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from pe_lab.contrib.report import report_file
-from pe_lab.results import frame
+from pe_lab.results import frame, tables
 from pe_lab.runs.records import records
 from tests.browser import browser
 from tests.contrib.report import pages
@@ -203,11 +203,15 @@ def test_failures_and_runs_without_a_record_are_shown(page):
 
 
 @pytest.mark.parametrize("name", ["table.csv", "table.tex", "synthetic.py"])
-def test_files_are_downloaded(page, name):
+def test_files_are_downloaded(page, study, name):
+    written = frame.read(study.parent)
+    texts = {"table.csv": tables.as_csv(written), "table.tex": tables.latex(written)}
     with page.expect_download() as started:
         page.locator(f"[data-file='{name}']").click()
     assert started.value.suggested_filename == name
-    assert started.value.path().stat().st_size > 1000
+    text = started.value.path().read_text(encoding="utf-8")
+    assert text == texts.get(name, text)
+    assert "rope" in text
 
 
 HOSTILE = (
