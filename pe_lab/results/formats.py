@@ -136,9 +136,9 @@ def sections(tables: Sequence[Table]) -> list[str]:
     return parts
 
 
-def notes(tables: Sequence[Table], first: Sequence[str] = ()) -> str:
-    """Return the notes of tables as a list in Markdown, each once, after some first ones."""
-    all_notes = itertools.chain(first, *(table.notes for table in tables))
+def notes(tables: Sequence[Table]) -> str:
+    """Return the notes of tables as a list in Markdown, each once."""
+    all_notes = itertools.chain(*(table.notes for table in tables))
     return "\n".join(f"- {note}" for note in dict.fromkeys(all_notes))
 
 

@@ -102,8 +102,10 @@ def markdown(study: Study, tables: Sequence[Table] | None = None) -> str:
     parts = [
         f"# {study.name}: {metrics.BY_NAME[study.headline].label} by length",
         study.spec.question,
-        formats.notes(tables, _sizes(study)),
+        " ".join([*_sizes(study), "*Notes*, at the end, explains signs and intervals."]),
         *formats.sections(tables),
+        "## Notes",
+        formats.notes(tables),
     ]
     page = "\n\n".join(part for part in parts if part) + "\n"
     return formats.without_markup(page)

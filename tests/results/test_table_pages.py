@@ -42,8 +42,8 @@ def test_the_page_has_the_question_and_counts_runs_without_a_record(tmp_path):
     page = tables.markdown(study(tmp_path, *entries, question="Why so long?"))
     assert page.startswith(
         "# fake: exact match by length\n\nWhy so long?\n\n"
-        "- 1 variant, 1 run each, 1 in all; lengths are in symbols, training ended at 4. "
-        "2 runs have no record yet.\n"
+        "1 variant, 1 run each, 1 in all; lengths are in symbols, training ended at 4. "
+        "2 runs have no record yet. *Notes*, at the end, explains signs and intervals.\n"
     )
     assert "†" not in page
 
