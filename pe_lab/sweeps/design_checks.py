@@ -35,11 +35,12 @@ def notes(study: ExpandedStudy, seeds: int, setups: Setups | None = None) -> lis
     variants = by_variant(study.entries, spec, study.name)
     differences = [contrast for contrast in spec.contrasts if contrast.margin is None]
     num_tested = len(_pairs(variants, differences))
+    is_text = all(setup.task.is_text for setup in setup_of.values())
     return [
         *_unmeasured(study, spec.extrapolation.point, "no run can extrapolate"),
         *_unmeasured_comparisons(study, spec),
         *_not_compared(spec, variants, setup_of),
-        *_too_few_seeds(seeds, num_tested),
+        *_too_few_seeds(seeds, num_tested, is_text),
         *_no_intervals(seeds, spec),
         *_equal_runs(variants),
         *_repeated_functions(variants, setup_of),
@@ -85,12 +86,21 @@ def _unmeasured(study: ExpandedStudy, point: MetricPoint, consequence: str) -> l
     return list(sentences)
 
 
-def _too_few_seeds(seeds: int, num_pairs: int) -> list[str]:
-    """No pair of a declared contrast can become significant, whatever the outcome."""
-    if not num_pairs or _can_decide(seeds, num_pairs):
+def _too_few_seeds(seeds: int, num_pairs: int, is_text: bool) -> list[str]:
+    """No pair of a declared contrast can become significant, whatever the outcome.
+
+    A text has no runs that extrapolate, which could be counted.
+    """
+
+    def can_decide(seeds: int) -> bool:
+        smallest = significance.smallest_p_of_pairs(seeds)
+        if not is_text:
+            smallest = significance.smallest_p_of_counts(seeds, seeds)
+        return any(significance.can_decide([smallest] * num_pairs))
+
+    if not num_pairs or can_decide(seeds):
         return []
-    more = range(seeds + 1, _MOST_SEEDS)
-    sufficient = [count for count in more if _can_decide(count, num_pairs)]
+    sufficient = [count for count in range(seeds + 1, _MOST_SEEDS) if can_decide(count)]
     sentence = (
         f"with {seeds} seeds no declared contrast can reach p < {significance.LEVEL} "
         f"(contrasts, adjusted by Holm's method: {num_pairs})"
@@ -109,11 +119,6 @@ def _no_intervals(seeds: int, spec: AnalysisSpec) -> list[str]:
         f"with {seeds} seeds no contrast with a margin can show that two variants are alike: an "
         f"interval takes {statistics.EXACT_FROM}"
     ]
-
-
-def _can_decide(seeds: int, num_pairs: int) -> bool:
-    smallest = significance.smallest_p_of_counts(seeds, seeds)
-    return any(significance.can_decide([smallest] * num_pairs))
 
 
 def _pairs(

@@ -76,6 +76,24 @@ def test_seeds_that_can_decide_no_contrast_are_too_few(seeds, enough):
 
 
 @pytest.mark.slow
+def test_seeds_of_a_text_are_too_few_if_no_pairs_can_decide(tmp_path):
+    """Five pairs have p of at least 2 / 2^5, six 2 / 2^6. A text has no runs that extrapolate."""
+    for n in range(40):
+        (tmp_path / f"{n}.txt").write_text(f"A text of the number {n}. " * 9, encoding="utf-8")
+    text = {"name": "language_model", "path": str(tmp_path)}
+    axes = {"model.encodings": [ROPE, ALIBI]}
+    analysis = {"contrasts": [("rope", "alibi")]}
+
+    def found(seeds):
+        changes = {"task": text, "layout__end_token": False, "train__criterion": None}
+        return notes(axes, seeds=seeds, analysis=analysis, **changes)
+
+    (note,) = found(5)
+    assert note.endswith("with 6 seeds, the most extreme outcome of one contrast could")
+    assert found(6) == []
+
+
+@pytest.mark.slow
 def test_an_equivalence_takes_seeds_for_an_interval_and_no_p():
     contrast = {"a": "rope", "b": "alibi", "margin": 0.05}
     axes = {"model.encodings": [ROPE, ALIBI]}

@@ -47,7 +47,7 @@ def test_lengths_are_those_of_which_the_text_has_enough_windows(
     assert config.evaluate.lengths == lengths
     assert (config.train.max_length, config.task.longest) == (lengths[0], lengths[-1])
     assert (config.task.path, config.task.within_documents) == ("notes", within)
-    assert len(study.sweep()) == 20
+    assert len(study.sweep()) == 24
     about = " ".join(study.__doc__.split())
     assert f"the last {lengths[0] // 2} bytes of each window" in about
     assert ("window, which stays within a document." in about) == within
