@@ -80,7 +80,8 @@ def test_a_child_goes_on_where_its_parent_ended(swept):
     parent, child = (records.read(records.path_of(folder, made.runs[i].run_id)) for i in (1, 3))
     assert child["curve"][0]["exact_match"] == parent["curve"][-1]["exact_match"]
     assert (parent["exposure"]["steps"], child["exposure"]["steps"]) == (2, 4)
-    assert child["config"]["init_from"] == {"study": "", "run_id": parent["run_id"]}
+    start = {"study": "", "run_id": parent["run_id"], "keep": "parameters"}
+    assert child["config"]["init_from"] == start
 
 
 @pytest.mark.full

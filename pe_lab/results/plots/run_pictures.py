@@ -40,7 +40,8 @@ def counts(data: Plotted) -> "Figure | None":
     title, verb = ("Extrapolates", "extrapolate") if is_beyond else ("Passes", "pass the test")
     size = (drawing.WIDTH, 1.25 + 0.18 * len(variants))
     figure, grid = drawing.pyplot().subplots(1, 2, figsize=size, sharey=True, layout="constrained")
-    looks = {name: data.looks[data.keys[name]] for name in variants.index}
+    # Variants without a finished run are in no panel, so they have no look.
+    looks = {name: data.looks[key] for name, key in data.keys.items() if key in data.looks}
     look: dict[str, Any] = dict(labels=_full_labels(data, variants), looks=looks)
     for axes, of_axes, successes, total in (
         (grid[0], "Solved", "solved", "trained"),

@@ -63,6 +63,15 @@ def test_counts_have_the_interval_of_wilson(drawn, tmp_path):
     assert caption(solved.figure) == f"Bars are Wilson's 95 % intervals. {words}"
 
 
+@pytest.mark.parametrize("status", ["failed", "diverged"])
+def test_a_variant_of_which_no_run_has_finished_has_a_row_in_the_counts(drawn, tmp_path, status):
+    finished = point("rope", 0), record("a", 0, test={4: 1.0, 8: 1.0}, validation={4: 1.0})
+    unfinished = point("alibi", 0), record("b", 0, status=status)
+    figures = drawn(write_study(tmp_path, finished, unfinished))
+    labels = [label.get_text() for label in figures["extrapolation"].axes[0].get_yticklabels()]
+    assert sorted(labels) == ["ALiBi", "RoPE"]
+
+
 def test_a_test_within_the_training_lengths_is_not_called_extrapolation(drawn, tmp_path):
     analysis = {"extrapolation": {"at": 1}}
     figure = drawn(small(tmp_path, encodings=("rope",), analysis=analysis))["extrapolation"]
