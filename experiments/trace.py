@@ -102,13 +102,20 @@ LOOP = "pe_lab/training/loop.py:Training.train"
 PICTURE = ROOT / "docs" / "architecture.svg"
 # The rooms of the picture from top to bottom, each with the folders that it shows.
 ROOMS = {
-    "commands and configs": ("experiments", "pe_lab/cli", "pe_lab/studies"),
+    "commands and configs": ("experiments", "pe_lab/__main__", "pe_lab/cli", "pe_lab/studies"),
     "sweeps": ("pe_lab/sweeps",),
     "training": ("pe_lab/training",),
     "model and kernels": ("pe_lab/model", "pe_lab/kernels"),
     "encodings, positions, tasks": ("pe_lab/encodings", "pe_lab/positions", "pe_lab/tasks"),
-    "results": ("pe_lab/results",),
-    "runs": ("pe_lab/runs", "pe_lab/choices.py"),
+    "results and metrics": ("pe_lab/results", "pe_lab/metrics"),
+    "runs": ("pe_lab/runs",),
+    "names and imports": (
+        "pe_lab/__init__",
+        "pe_lab/choices",
+        "pe_lab/import_path",
+        "pe_lab/lazy_names",
+        "pe_lab/parts",
+    ),
 }
 STEP = "pe_lab/training/step.py:step"
 SOFTMAX = "pe_lab/kernels/attention_cpu.py:_exponentials"

@@ -20,7 +20,9 @@ def test_the_stack_goes_from_the_training_loop_through_the_step_to_the_softmax(r
 
 @pytest.mark.slow
 def test_the_picture_shows_the_files_that_a_sweep_runs(result):
-    assert trace.PICTURE.read_text(encoding="utf-8") == trace.picture(result.files)
+    text = trace.PICTURE.read_text(encoding="utf-8")
+    assert text == trace.picture(result.files)
+    assert text.count('class="file"') == len(result.files)
 
 
 def test_the_picture_numbers_every_file_in_the_order_of_the_calls():

@@ -84,13 +84,13 @@ def test_seeds_of_a_text_are_too_few_if_no_pairs_can_decide(tmp_path):
     axes = {"model.encodings": [ROPE, ALIBI]}
     analysis = {"contrasts": [("rope", "alibi")]}
 
-    def found(seeds):
+    def doubts(seeds):
         changes = {"task": text, "layout__end_token": False, "train__criterion": None}
         return notes(axes, seeds=seeds, analysis=analysis, **changes)
 
-    (note,) = found(5)
+    (note,) = doubts(5)
     assert note.endswith("with 6 seeds, the most extreme outcome of one contrast could")
-    assert found(6) == []
+    assert doubts(6) == []
 
 
 @pytest.mark.slow

@@ -54,7 +54,8 @@ def noise(seed: int, shape: tuple[int, ...]) -> np.ndarray:
 
 @functools.cache
 def random_tokens(batch: int, length: int, size: int = 11, seed: int = 7) -> jax.Array:
-    return jax.random.randint(jax.random.key(seed), (batch, length), 0, size)
+    with jax.ensure_compile_time_eval():  # a cached value must not belong to the trace of a caller
+        return jax.random.randint(jax.random.key(seed), (batch, length), 0, size)
 
 
 def stream(
