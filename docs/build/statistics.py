@@ -24,12 +24,11 @@ def lookups(root: Path) -> dict[str, Any]:
     three = record["centers"]["percentile bootstrap"]["two groups"]["3"]
     # By summary before the number of seeds, as for centers.
     rates = {kind: pd.DataFrame(of_kind).T for kind, of_kind in record["rates"].items()}
-    with_held_out, without_held_out = held_out(root)
+    _, without_held_out = held_out(root)
     task_classes = [plugins.find("tasks", name) for name in plugins.names("tasks")]
     thresholds = {cls.threshold for cls in task_classes}  # type: ignore[attr-defined]
     return {
         "solved_thresholds": listed([f"{threshold:g}" for threshold in sorted(thresholds)]),
-        "with_held_out": with_held_out,
         "without_held_out": without_held_out,
         "studies": f"{record['studies']:,}",
         "three": _percent(three),
