@@ -14,6 +14,10 @@ import msgspec
 from pe_lab.runs.errors import UserError, one_line
 
 _COMPRESSIONS = (".gz", ".zst")
+# Of a compressed text: text has a fifth of its bytes when it is compressed, and a file of zeros a
+# thousandth. Small files may be anything.
+_MOST_GROWTH = 100
+_SMALL = 100_000_000  # bytes
 
 
 def documents(file: Path, field: str = "text") -> Iterator[bytes]:
@@ -33,10 +37,15 @@ def documents(file: Path, field: str = "text") -> Iterator[bytes]:
     else:
         yield utf8(file)
         return
+    size = 0
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):
             raise UserError(f"The text {file} has no text {field!r} in its line or row {number}.")
-        yield text.encode()
+        document = text.encode()
+        size += len(document)
+        if kind == ".parquet":  # whose values are compressed
+            _check_growth(size, file)
+        yield document
 
 
 def has_one_document(file: Path) -> bool:
@@ -56,9 +65,8 @@ def utf8(file: Path) -> bytes:
       UserError: the file cannot be read, or is not UTF-8.
     """
     try:
-        content = file.read_bytes()
-        if file.suffix in _COMPRESSIONS:
-            content = _decompressed(file)
+        is_compressed = file.suffix in _COMPRESSIONS
+        content = _decompressed(file) if is_compressed else file.read_bytes()
     except OSError as e:
         raise UserError(f"The text {file} cannot be read ({one_line(e)}).") from e
     check_utf8([content], file)
@@ -91,7 +99,22 @@ def _decompressed(file: Path) -> bytes:
     import pyarrow  # TFDS needs it
 
     with pyarrow.input_stream(str(file)) as stream:  # the suffix names the compression
-        return stream.read()
+        content: bytes = stream.read(_most_bytes(file) + 1)
+    _check_growth(len(content), file)
+    return content
+
+
+def _most_bytes(file: Path) -> int:
+    """Return how many bytes a compressed file may have: a few kilobytes can hold gigabytes."""
+    return max(_SMALL, _MOST_GROWTH * file.stat().st_size)
+
+
+def _check_growth(size: int, file: Path) -> None:
+    if size > _most_bytes(file):
+        raise UserError(
+            f"The text {file} has more than {_most_bytes(file):,} bytes when it is decompressed, "
+            f"{_MOST_GROWTH} times its own: decompress it, and name the plain file."
+        )
 
 
 def _of_lines(file: Path, field: str) -> Iterator[object]:

@@ -10,6 +10,7 @@ import hashlib
 import importlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from unittest import mock
 
 from pe_lab.runs.errors import UserError, one_line, unknown
 
@@ -93,7 +94,10 @@ def read(
       UserError: the set is missing, has no text, or is not stored as array_record.
     """
     try:
-        builder = tfds.core.read_only_builder.builder_from_files(name, data_dir=str(data_dir))
+        with mock.patch.object(tfds.features.FeatureConnector, "cls_from_name", _class_of_tfds):
+            builder = tfds.core.read_only_builder.builder_from_files(name, data_dir=str(data_dir))
+    except UserError:  # which is a ValueError, too
+        raise
     except tfds.core.registered.DatasetNotFoundError as e:
         raise unknown(str(data_dir), name, [*made.HASHES, *names(data_dir)]) from e
     except ValueError as e:
@@ -129,6 +133,25 @@ def read(
             f"{name} cannot be read without TensorFlow ({one_line(e)}): prepare it with "
             f"file_format='array_record'."
         ) from e
+
+
+_class_from_name = tfds.features.FeatureConnector.cls_from_name
+
+
+def _class_of_tfds(name: str) -> type[tfds.features.FeatureConnector]:
+    """Return the class that a file of a set names for a feature.
+
+    TFDS itself imports the module of any name, from features.json and from dataset_info.json.
+
+    Raises:
+      UserError: it is not a class of TFDS.
+    """
+    if not name.startswith("tensorflow_datasets."):
+        raise UserError(
+            f"The set has a feature of the class {name}, which is not of tensorflow_datasets: "
+            f"reading a set imports no other code."
+        )
+    return _class_from_name(name)
 
 
 def _all(source) -> Iterator[Mapping[str, bytes]]:

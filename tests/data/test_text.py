@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from pe_lab.data import builders, sources, text
+from pe_lab.data import builders, files, sources, text
 from pe_lab.runs.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -144,6 +144,21 @@ def test_bad_splits_and_formats_are_one_sentence(tmp_path, files, name, argument
         sources.documents(write(tmp_path, files) / name, **arguments)
 
 
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.zst", "a.jsonl.gz", "a.parquet"])
+def test_a_small_file_that_decompresses_to_a_large_text_is_refused(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(files, "_SMALL", 1_000)
+    if name == "a.parquet":
+        table = pyarrow.table({"text": ["a" * 1_000] * 1_000})
+        parquet.write_table(table, tmp_path / name, compression="zstd")
+    else:
+        with pyarrow.output_stream(str(tmp_path / name)) as stream:
+            stream.write(b'{"text": "a"}\n' * 100_000)
+    limit = max(1_000, 100 * (tmp_path / name).stat().st_size)
+    why = f"{name} has more than {limit:,} bytes when it is decompressed, 100 times its own"
+    with pytest.raises(UserError, match=why):
+        list(files.documents(tmp_path / name))
+
+
 ROWS = {
     "train": [{"text": "né\n".encode()}, {"text": b"b"}, {"text": b"a"}],
     "validation": [{"text": b"v"}],
@@ -165,6 +180,38 @@ def test_what_is_prepared_is_read_back_in_its_order_and_written_once(tmp_path, m
     assert text.prepare(ROWS, tmp_path) == name
     assert text.names(tmp_path) == [name]
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
+TEXT = "tensorflow_datasets.core.features.text_feature.Text"
+NESTED = {
+    "pythonClassName": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
+    "featuresDict": {"features": {"text": {"pythonClassName": "canary.X", "text": {}}}},
+}
+LEGACY = {"type": "canary.X", "content": {}}
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        (
+            "features.json",
+            lambda content: json.loads(json.dumps(content).replace(TEXT, "canary.X")),
+        ),
+        ("features.json", lambda content: {**content, "pythonClassName": "canary.X"}),
+        ("features.json", lambda content: LEGACY),
+        ("dataset_info.json", lambda content: {**content, "features": NESTED}),
+    ],
+    ids=["nested", "whole", "legacy", "info"],
+)
+def test_the_files_of_a_set_import_nothing_by_its_name(tmp_path, monkeypatch, file, change):
+    name = text.prepare(ROWS, tmp_path)
+    path = tmp_path / name / "1.0.0" / file
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    (tmp_path / "canary.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError, match=r"class canary\.X, which is not of tensorflow_datasets"):
+        text.read(name, tmp_path)
+    assert "canary" not in sys.modules
 
 
 def test_nothing_is_left_in_the_temporary_directory(tmp_path, monkeypatch):
