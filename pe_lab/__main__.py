@@ -2,7 +2,7 @@
 
 from pe_lab import import_path
 
-import_path.put_standard_library_first()
+import_path.order_folders()
 
 from pe_lab import cli  # noqa: E402 - imports modules of the standard library
 

@@ -6,16 +6,29 @@
 import os
 import sys
 
+# The folder of pe_lab. It keeps its place, because another pe_lab may be installed.
+_CHECKOUT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-def put_standard_library_first() -> None:
-    """Search the standard library before all other folders.
 
-    `python -m` and PYTHONPATH put folders before it. A user's copy.py in such a folder would take
-    the place of the standard library's `copy`, which JAX imports.
+def order_folders() -> None:
+    """Search the standard library first, and the current folder last.
+
+    `python -m` and PYTHONPATH put folders before the others. A user's copy.py or jax.py in such a
+    folder would take the place of a module that JAX or pe_lab imports. A script and `python -P` do
+    not search the current folder, where classes of a user are found.
     """
     folder = os.path.dirname(os.__file__)
     standard = {folder, os.path.join(folder, "lib-dynload")}
-    sys.path.sort(key=lambda entry: entry not in standard)  # the sort keeps the order of the rest
+    current = os.getcwd()
+    if current not in sys.path:
+        sys.path.append(current)
+
+    def place(entry: str) -> int:
+        if entry in standard:
+            return 0
+        return 2 if entry in ("", current) and current != _CHECKOUT else 1
+
+    sys.path.sort(key=place)  # which keeps the order of the rest
 
 
 def variables() -> dict[str, str]:

@@ -14,7 +14,6 @@ import importlib
 import importlib.metadata
 import platform
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pe_lab
@@ -32,15 +31,13 @@ def main(*command: str) -> None:
 
     main("sweep") is the entry point of one command.
     """
-    # Classes of a user in the current folder are found. Python adds it for -m and not for a script.
-    sys.path.append(str(Path.cwd()))
-    import_path.put_standard_library_first()
+    import_path.order_folders()
     _exit.exit_with(lambda: run([*command, *sys.argv[1:]]))
 
 
 def main_of(module: ModuleType, prog: str) -> None:
     """Run a module that is like a command but needs a checkout, such as experiments.publish."""
-    import_path.put_standard_library_first()
+    import_path.order_folders()
     _exit.exit_with(lambda: _run_module(module, prog, sys.argv[1:]))
 
 

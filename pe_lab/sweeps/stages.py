@@ -80,7 +80,7 @@ def train(request: StudyRequest, mode: Mode) -> Failures:
         return None
     if mode.write_groups:
         for file in sweep.write_groups(todo):
-            print(commands.python("-m", "pe_lab.training.process", str(file), str(folder)))
+            print(commands.python("-P", "-m", "pe_lab.training.process", str(file), str(folder)))
         return None
     if not todo.groups:
         line = f"{expanded.name}: nothing to do, all {len(expanded.runs)} runs are in {folder}."

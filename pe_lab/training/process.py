@@ -1,12 +1,17 @@
 """The process that trains one run group.
 
-python -m pe_lab.training.process GROUP.json FOLDER  # prints JSON events, and nothing else
+python -P -m pe_lab.training.process GROUP.json FOLDER  # prints JSON events, and nothing else
 
 What a plugin prints goes to stderr. A process that must be started again later ends with
 locks.LATER and leaves a mark, GROUP.later. The same status without the mark is a failure.
 
 A sweep on this machine starts `run_in_sweep` instead, which reports to a pipe.
 """
+
+if __name__ == "__main__":
+    from pe_lab import import_path
+
+    import_path.order_folders()
 
 import contextlib
 import faulthandler

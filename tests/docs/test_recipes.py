@@ -41,7 +41,7 @@ def test_a_pod_of_kubernetes_trains_the_run_group_of_its_index(folder):
     (container,) = job["spec"]["template"]["spec"]["containers"]
     assert container["command"] == ["sh", "-c"]
     status = run(container["args"][0], folder, JOB_COMPLETION_INDEX="1")
-    call = "-m pe_lab.training.process results/mine/groups/bbb.json results/mine\n"
+    call = "-P -m pe_lab.training.process results/mine/groups/bbb.json results/mine\n"
     assert (status, (folder / "calls.txt").read_text()) == (75, call)
 
 
@@ -67,7 +67,7 @@ def test_skypilot_restores_the_folders_of_its_run_group_and_saves_them(folder):
     (saved / "step").write_text("1")
     script = task["run"].replace("own=/bucket/", f"own={bucket}/")
     status = run(script, folder, STUDY=task["envs"]["STUDY"], GROUP="bbb")
-    call = "-m pe_lab.training.process results/mine/groups/bbb.json results/mine\n"
+    call = "-P -m pe_lab.training.process results/mine/groups/bbb.json results/mine\n"
     assert (status, (folder / "calls.txt").read_text()) == (75, call)
     assert (folder / "results" / "mine" / "checkpoints" / "step").read_text() == "1"
     assert (bucket / "mine" / "bbb" / "records" / "run.json").read_text() == "{}\n"

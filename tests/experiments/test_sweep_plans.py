@@ -26,7 +26,7 @@ def test_groups_are_commands_for_any_scheduler(tmp_path):
     assert done.returncode == 0
     assert all(line.startswith("note: ") for line in done.stderr.splitlines())
     commands = [line.split() for line in done.stdout.splitlines()]
-    assert [c[1:3] for c in commands] == [["-m", "pe_lab.training.process"]] * 2
+    assert [c[1:4] for c in commands] == [["-P", "-m", "pe_lab.training.process"]] * 2
     for command in commands:
         assert (
             subprocess.run(
@@ -58,7 +58,7 @@ def test_the_groups_of_a_study_are_quoted_commands_and_notes_go_to_stderr(tmp_pa
     (file,) = folder.glob("groups/*.json")
     module = "pe_lab.training.process"
     interpreter, *arguments = shlex.split(command)
-    assert arguments == ["-m", module, str(file), str(folder)]
+    assert arguments == ["-P", "-m", module, str(file), str(folder)]
     assert (ROOT / interpreter).samefile(sys.executable)
     assert "note: the sweep has a point twice: seed=0" in done.stderr.splitlines()
 
