@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pe_lab.runs.errors import UserError, one_line, raise_if_interrupted
 from pe_lab.runs.records import run_group_files
-from pe_lab.runs.system import locks
+from pe_lab.runs.system import files, locks
 from pe_lab.sweeps.launchers import _slurm_queue
 from pe_lab.sweeps.launchers._watch import Watch
 from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, task_environment
@@ -91,7 +91,9 @@ class Slurm(Launcher):
     def submit(self, group_files: Sequence[Path], folder: Path) -> str:
         """Submit an array with one task for each run group; return its id."""
         executor = _slurm_queue.submitit_module().SlurmExecutor(folder / "slurm")
-        (folder / "logs").mkdir(parents=True, exist_ok=True)
+        for file in group_files:
+            # Which refuses a link, because srun would write through it.
+            files.append_to(folder / "logs" / f"{file.stem}.log").close()
         array = f"0-{len(group_files) - 1}%{self.at_once(len(group_files))}"
         extra = dict(
             array=array,

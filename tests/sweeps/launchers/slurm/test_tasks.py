@@ -52,6 +52,16 @@ def test_what_a_group_said_last_is_an_event_and_what_an_earlier_one_said_is_not(
     ]
 
 
+def test_no_log_is_written_through_a_link(launch, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    (launch.folder / "logs").mkdir()
+    (launch.folder / "logs" / "b.log").symlink_to(tmp_path / "mine.txt")
+    with pytest.raises(OSError, match="symbolic links"):
+        launch({"a": "", "b": ""})
+    assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == "mine"
+    assert not list(launch.played.glob("job-*"))
+
+
 SEEN = """
 import os, pathlib, sys
 seen = os.environ.get("XLA_FLAGS", "") + os.environ["JAX_COMPILATION_CACHE_DIR"]
