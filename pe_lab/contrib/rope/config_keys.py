@@ -28,6 +28,7 @@ ROTARY: tuple[str, ...] = (
     *("qk_rope_head_dim", "qk_nope_head_dim", "no_rope_layers", "no_rope_layer_interval"),
 )
 INKLING = ("d_rel", "rel_extent", "local_layer_ids", "log_scaling_n_floor", "log_scaling_alpha")
+_LAYERS = ("layer_types", "sliding_window_pattern", "full_attention_interval")
 WINDOWS = ("sliding_window", "sliding_window_size", "attention_chunk_size")
 _KNOWN: tuple[str, ...] = (
     *(*ROTARY, *INKLING),
@@ -75,9 +76,11 @@ def text_part(config: JsonObject) -> JsonObject:
     if config.get("text_config") is not None:
         text = checked_object(config["text_config"], "text_config")
         for key, value in config.items():
-            is_read = _is_about_positions(key) or key in (*INKLING, *WINDOWS)
+            is_read = _is_about_positions(key) or key in (*INKLING, *WINDOWS, *_LAYERS)
             if is_read and text.get(key) != value:
                 raise UserError(f"{key} differs from that of text_config, or is missing there.")
+            if value is not None and _is_misspelt(key):
+                raise unknown("The list of keys that are known", key, (*_KNOWN, *_TYPES))
     given = {k: v for k, v in text.items() if v is not None or k == "sliding_window"}
     if config.get("model_type") is not None:
         given.setdefault("model_type", config["model_type"])

@@ -88,6 +88,13 @@ def test_null_is_a_key_that_is_missing():
 def test_a_misspelt_key_of_the_config_is_refused_with_the_key_that_is_meant(key, known):
     with pytest.raises(UserError, match=f"has no '{key}'. Did you mean '{known}'?"):
         read({**LLAMA, key: 1})
+    with pytest.raises(UserError, match=f"has no '{key}'. Did|{key} differs from that of text_"):
+        read({"text_config": LLAMA, key: 1})
+
+
+def test_a_key_about_layers_beside_the_text_config_is_refused():
+    with pytest.raises(UserError, match="layer_types differs from that of text_config"):
+        read({"text_config": LLAMA, "layer_types": ["full_attention"]})
 
 
 @pytest.mark.parametrize("key", ["v_head_dim", "mtp_num_hidden_layers", "vocab_size", "x"])
