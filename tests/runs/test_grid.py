@@ -1,3 +1,4 @@
+import jaxtyping
 import pytest
 
 from pe_lab.runs import grid
@@ -44,6 +45,13 @@ def test_zipped_axes_of_unequal_lengths_are_refused():
 def test_an_axis_given_twice_is_refused(combine):
     with pytest.raises(ValueError, match=r"The axis 'seed' is given twice"):
         combine({"seed": [1]}, {"a": [1]}, {"seed": [2]})
+
+
+@pytest.mark.parametrize("combine", [grid.product, grid.zipped])
+def test_an_axis_without_a_path_is_refused(combine, monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as outside of tests
+    with pytest.raises(TypeError, match=r"^an axis is named by a path, .* got 5$"):
+        combine({5: [1]})
 
 
 def test_a_label_of_ones_own_replaces_it():

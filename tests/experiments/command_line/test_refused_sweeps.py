@@ -42,6 +42,12 @@ def test_a_sweep_with_a_mistake_is_one_line_and_status_2(
 
 
 @pytest.mark.slow
+def test_an_empty_results_folder_is_refused():
+    said = refused("sweep", "--config=configs/smoke.py", "--results=", "--dry_run")
+    assert said == "pe-lab sweep: --results must be a path, got ''."
+
+
+@pytest.mark.slow
 def test_a_config_that_tunes_in_two_stages_is_refused(config_file, tmp_path):
     tune = "tune = {'axes': {'train.learning_rate': (1e-3, 1e-2)}, 'seeds': 1}\n"
     file = config_file(text=STUDY.format(config="pass", sweep="grid.product()") + tune)
