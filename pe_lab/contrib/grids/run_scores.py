@@ -14,6 +14,7 @@ import pandas as pd
 
 from pe_lab.contrib.grids import clustered, setting_rules
 from pe_lab.contrib.grids.setting_rules import Runs
+from pe_lab.results import statistics
 
 LOSS, IN_DISTRIBUTION, AREA = "validation loss", "validation exact match", "area"
 # The rule of "the setting that validation chose" in all tables, as in selection.choose.
@@ -91,7 +92,8 @@ def compare(
       validation: the mean score at the setting of the lowest mean validation loss (CHOICE), over
         all seeds, which also choose it.
       area: the area at the setting that is best for it; missing if `runs` has no area.
-      …_low, …_high: 95 % intervals.
+      …_low, …_high: 95 % intervals; except for reliably NaN with fewer than five seeds, whose
+        bootstrap intervals rarely contain the true value.
     """
     score = at(multiple)
     # The rule that chooses a setting, the number that it is scored by, and if by halves of seeds.
@@ -109,7 +111,9 @@ def compare(
     table = table.join(pd.DataFrame(reliable))
     for name, (rule, number, halves) in rules.items():
         table[name] = setting_rules.scores(grid, rule, number, halves=halves)
-        low, high = setting_rules.interval(grid, rule, number, halves=halves)
+        low = high = np.full(len(table), np.nan)
+        if len(grid.seeds) >= statistics.EXACT_FROM:
+            low, high = setting_rules.interval(grid, rule, number, halves=halves)
         table[f"{name}_low"], table[f"{name}_high"] = low, high
     return table
 

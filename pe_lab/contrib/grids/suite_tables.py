@@ -211,7 +211,7 @@ def tables(runs: pd.DataFrame, spec: AnalysisSpec, tasks: Sequence[str]) -> list
         for name in times.index:
             numbers = [by_task.get(task, {}).get(name) for task in tasks]
             rows.append([Cell(name), *(_cell(row, column) for row in numbers)])
-        remarks = [f"Intervals{setting_tables.intervals_note(runs)}", notes.NOT_SOLVED]
+        remarks = [setting_tables.intervals_note("Intervals", runs), notes.NOT_SOLVED]
         if column == "runs":
             header.append(STEP_TIME)
             rows = [[*row, _step_time(time)] for row, time in zip(rows, times, strict=True)]
@@ -241,8 +241,8 @@ def _captions(spec: AnalysisSpec) -> dict[str, tuple[str, str]]:
         ),
         "best": (
             "At the best learning rate",
-            f"Exact match at {place}, at the best learning rate, which half of the seeds chooses "
-            "and the other half scores.",
+            f"Exact match at {place}, at the best learning rate, which half of the seeds (rounded "
+            "down) chooses and the others score.",
         ),
         "validation": (
             "At the learning rate that validation chooses",

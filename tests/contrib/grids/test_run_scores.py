@@ -72,3 +72,12 @@ def test_an_unsolved_run_does_not_count_as_one_that_extrapolates():
 def test_reliably_is_the_share_of_the_solved_runs_that_extrapolate():
     row = compared([[1.0, 0.9, 0.0, 1.0]], solved=[[True, True, True, False]])
     assert (row["extrapolates"], row["solved"], row["reliably"]) == (2, 3, 2 / 3)
+
+
+@pytest.mark.parametrize(("seeds", "has_interval"), [(4, False), (5, True)])
+def test_bootstrap_intervals_begin_with_five_seeds(seeds, has_interval):
+    row = compared([[0.0] * (seeds - 1) + [1.0]], solved=[[True] * seeds])
+    assert [not np.isnan(row[name]) for name in ("best_low", "validation_high")] == [
+        has_interval
+    ] * 2
+    assert row["reliably_low"] < row["reliably_high"]  # of counts, which few seeds have too

@@ -46,7 +46,7 @@ def test_a_variant_has_its_share_its_best_rate_and_that_of_validation(tmp_path):
     assert [each[0] for each in found.values()] == ["12/12", "4/12", "0/12"]
     assert [each[1].partition(" ")[0] for each in found.values()] == ["1.00", "0.33", "0.00"]
     assert [each[2].partition(" ")[0] for each in found.values()] == ["1.00", "0.95", "0.00"]
-    assert found["shaw"][2] == "1.00 [1.00, 1.00]"
+    assert found["shaw"][2] == "1.00"
     # At 0.01, which has the lowest loss.
     assert [each[3].partition(" ")[0] for each in found.values()] == ["1.00", "0.20", "0.00"]
     # Half of the way from 1x to 2x: (1 + 0.95) / 2 of ALiBi.

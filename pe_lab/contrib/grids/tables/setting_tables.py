@@ -12,7 +12,7 @@ import pandas as pd
 from pe_lab.contrib.grids import rule_comparison, run_scores, setting_rules, variance
 from pe_lab.contrib.grids.run_scores import IN_DISTRIBUTION, LOSS
 from pe_lab.contrib.grids.setting_rules import Runs, SettingRule
-from pe_lab.results import notes
+from pe_lab.results import notes, statistics
 from pe_lab.results.formats import DASH, Cell, Table, bracket, difference, number
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
@@ -121,14 +121,17 @@ def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
         f"length from 1× to {longest[:-1]}×, at the best {label} for it."
     )
     header = ("variant", "runs", *_COLUMNS)
-    remarks = (_RELIABLY_NOTE, f"Other intervals{intervals_note(runs)}")
+    remarks = (_RELIABLY_NOTE, intervals_note("Other intervals", runs))
     return Table(f"At most, best and chosen {label}", caption, header, tuple(rows), remarks)
 
 
-def intervals_note(runs: pd.DataFrame) -> str:
-    """Return the end of the note about bootstrap intervals of `by_variant`, with its coverage."""
-    covers = notes.covers("percentile", runs["seed"].nunique())
-    return f" are percentile bootstraps, which draw seeds anew for all settings at once{covers}."
+def intervals_note(intervals: str, runs: pd.DataFrame) -> str:
+    """Return the note about bootstrap intervals of `by_variant`, with their coverage."""
+    num_seeds = runs["seed"].nunique()
+    if num_seeds < statistics.EXACT_FROM:
+        return f"{intervals}: none with {notes.listed([num_seeds])}."
+    method = "are percentile bootstraps, which draw seeds anew for all settings at once"
+    return f"{intervals} {method}{notes.covers('percentile', num_seeds)}."
 
 
 def counts(row: JsonObject) -> Cell:
