@@ -20,7 +20,13 @@ from jaxtyping import Array, Bool, Float, Int, Num, PyTree, Shaped
 
 from pe_lab.choices import ChecksChoices
 from pe_lab.encodings._checks import check_arguments, check_declared, constructor_signature
-from pe_lab.encodings.ops import check_axes, check_finite, masked_softmax, pad_channels
+from pe_lab.encodings.ops import (
+    as_positions,
+    check_axes,
+    check_finite,
+    masked_softmax,
+    pad_channels,
+)
 from pe_lab.encodings.requirements import Requirements
 
 Lift = Literal["pad", "project"]
@@ -278,8 +284,8 @@ def relative(Q: Tokens, K: Tokens) -> Num[Array, "b l s"]:
     """
     for side in (Q, K):
         check_axes(side.positions, 1, "An encoding of offsets")
-    of_keys = K.positions[:, None, :]
-    of_queries = Q.positions[:, :, None]
+    of_keys = as_positions(K.positions)[:, None, :]
+    of_queries = as_positions(Q.positions)[:, :, None]
     return of_keys - of_queries
 
 

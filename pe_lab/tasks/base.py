@@ -47,6 +47,9 @@ class Example:
         "coupled" (from 1; 0 for none) share a position. "grid" is a row and a column (from 1; 0 and
         0 outside of a grid). "separators" is True between the items of a list. "component" is the
         index of the example's task in a mixture, and -1 at the task token.
+
+    Integers of other types become int32: a special token that follows 256 symbols, or the number of
+    a position, would wrap around in uint8.
     """
 
     prompt: Int[AnyArray, "*b p"]
@@ -58,10 +61,21 @@ class Example:
     asked_mask: Bool[AnyArray, "*b t"] | None = None
     structure: Structure = dataclasses.field(default_factory=dict)
 
+    def __post_init__(self):
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, jax.tree.map(_as_int32, value))
+
     @property
     def asked(self) -> Bool[AnyArray, "*b t"]:
         """[T], True at the target tokens that the model predicts."""
         return self.target_mask if self.asked_mask is None else self.asked_mask
+
+
+def _as_int32(leaf: object) -> object:
+    """Integers as int32. Other leaves, which need not be arrays, stay."""
+    if not isinstance(leaf, jax.Array | np.ndarray) or leaf.dtype == jnp.int32:
+        return leaf  # the same object, so compiled programs do not change
+    return leaf.astype(jnp.int32) if jnp.issubdtype(leaf.dtype, jnp.integer) else leaf
 
 
 def make_example(

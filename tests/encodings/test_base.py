@@ -11,7 +11,7 @@ from flax import nnx
 
 from pe_lab.encodings.alibi import ALiBi
 from pe_lab.encodings.axial_rope import AxialRoPE
-from pe_lab.encodings.base import AttentionEncoding, Tokens
+from pe_lab.encodings.base import AttentionEncoding, Tokens, relative
 from pe_lab.encodings.ops import as_positions
 from pe_lab.encodings.rope import RoPE
 from pe_lab.encodings.shaw import Shaw
@@ -68,6 +68,12 @@ def test_positions_that_are_no_numbers_or_too_large_are_refused():
         sinusoidal().embed(positions)
     with pytest.raises(TypeError):
         as_positions(jnp.asarray([[True]]))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint32"])
+def test_offsets_of_narrow_and_unsigned_positions_do_not_wrap(dtype):
+    tokens = Tokens(jnp.asarray([[0, 1, 127]]).astype(dtype))
+    assert relative(tokens, tokens).tolist() == [[[0, 1, 127], [-1, 0, 126], [-127, -126, 0]]]
 
 
 def test_narrow_floats_are_read_as_float32():

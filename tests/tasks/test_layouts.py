@@ -3,9 +3,10 @@
 import functools
 from dataclasses import dataclass
 
+import jax.numpy as jnp
 import pytest
 
-from pe_lab.tasks.base import Task, Vocabulary
+from pe_lab.tasks.base import Task, Vocabulary, make_example
 from pe_lab.tasks.copy import Copy
 from pe_lab.tasks.layouts import LAYOUTS, Decoder, Encoder, EncoderDecoder
 from pe_lab.tasks.parity import Parity
@@ -229,3 +230,32 @@ def test_only_the_encoder_layout_reveals_the_target_length():
         "encoder": True,
         "encoder_decoder": False,
     }
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_narrow_integers_are_laid_out_as_int32(layout, dtype):
+    """Special tokens follow 256 symbols, and a number of an alignment follows 127."""
+
+    def batch(dtype):
+        symbols = jnp.asarray([100, 7]).astype(dtype)
+        mask = jnp.asarray([True, True])
+        numbers = jnp.asarray([127, 1]).astype(dtype)
+        alignment = jnp.asarray([127, 0]).astype("int8" if dtype == "uint8" else dtype)
+        narrow = make_example(
+            symbols,
+            mask,
+            symbols,
+            mask,
+            alignment=alignment,
+            structure={"grid": (numbers, numbers)},
+        )
+        return LAYOUTS[layout](end_token=True)(Copy(num_symbols=256), narrow)
+
+    narrow, wide = (vars(batch(name)) for name in (dtype, "int32"))
+    assert {name: whole(value) for name, value in narrow.items() if hasattr(value, "dtype")} == {
+        name: whole(value) for name, value in wide.items() if hasattr(value, "dtype")
+    }
+    for name, values in narrow["structure"].items():
+        assert values.dtype == wide["structure"][name].dtype
+        assert values.tolist() == wide["structure"][name].tolist()
