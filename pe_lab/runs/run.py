@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints
 
-from pe_lab.runs.plugins import plugin_sources
+from pe_lab.runs.plugins import entry_points, plugin_sources
 from pe_lab.runs.records.record_schema import JsonObject, MemberSettings
 from pe_lab.runs.settings.declarations import older_values, removed_settings, setting
 from pe_lab.runs.settings.evaluation_settings import Evaluate, Override, plain
@@ -140,7 +140,10 @@ class Run:
         return _hash(self.identity())
 
     def sources(self) -> dict[str, str | None]:
-        """Return a hash of each plugin's file. Settings alone do not say which code was run."""
+        """Return a hash of each plugin's file, and of each module that a user's plugin imports.
+
+        Settings alone do not say which code was run.
+        """
         by_family: list[tuple[str, Plugin]] = [("tasks", self.task), ("positions", self.positions)]
         if self.train.lengths != _UNIFORM:
             by_family.append(("training.lengths", self.train.lengths))
@@ -150,11 +153,16 @@ class Run:
             by_family.append(("encodings", encoding))
             if encoding.positions is not None:
                 by_family.append(("positions", encoding.positions))
-        digests = {}
-        for family, plugin in by_family:
-            for part in plugin.parts():
-                digests[f"{family}/{part.name}"] = plugin_sources.source_digest(family, part.name)
-        return digests
+        names = [(family, part.name) for family, plugin in by_family for part in plugin.parts()]
+        # Installed metrics measure every run.
+        names += [("metrics", path) for path in entry_points.installed("metrics").values()]
+        for _, name in list(names):
+            if ":" in name:
+                modules = plugin_sources.imported_modules(name.partition(":")[0])
+                names += [(plugin_sources.MODULES, module) for module in modules]
+        return {
+            f"{family}/{name}": plugin_sources.source_digest(family, name) for family, name in names
+        }
 
     def group_key(self) -> "Run":
         """The run without seeds and scalar hyperparameters, equal for all runs of a run group."""

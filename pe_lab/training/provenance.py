@@ -2,6 +2,7 @@
 
 import datetime
 import functools
+import hashlib
 import os
 import platform
 import subprocess
@@ -28,6 +29,7 @@ def provenance(run: Run) -> Provenance:
     return {
         "commit": commit(),
         "dirty": has_uncommitted_code(),
+        "code": _code_digest(),
         "python": platform.python_version(),
         "versions": _versions(),
         "device": "none" if device is None else f"{device.platform}: {device.device_kind}",
@@ -72,6 +74,16 @@ def _is_tracked(package: Path) -> bool:
     if root is None or Path(root).resolve() != package.resolve().parent:
         return False
     return _git("ls-files", "--error-unmatch", "__init__.py", package=package) is not None
+
+
+@functools.cache  # the code that this process has imported stays the same
+def _code_digest(package: Path = _PACKAGE) -> str:
+    """A hash of the files of pe_lab. Two states of a changed checkout have one commit."""
+    content = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        content.update(file.relative_to(package).as_posix().encode())
+        content.update(file.read_bytes())
+    return content.hexdigest()[:16]
 
 
 @functools.cache

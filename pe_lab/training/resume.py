@@ -12,11 +12,14 @@ from pe_lab.training import provenance
 from pe_lab.training.checkpoint import Notes
 from pe_lab.training.setup import Setup
 
-_Key = Literal["commit", "dirty", "python", "versions", "device", "execution", "jax_settings"]
+_Key = Literal[
+    "commit", "dirty", "code", "python", "versions", "device", "execution", "jax_settings"
+]
 # Parts of the provenance in which a process may differ from the one that started the training.
 _OF_PROCESS: tuple[_Key, ...] = (
     "commit",
     "dirty",
+    "code",
     "python",
     "versions",
     "device",
@@ -70,8 +73,9 @@ def origin(notes: Notes, run: Run, step: int, folder: Path, *, has_ended: bool) 
     start: Provenance | None = notes.get("origin")
     if start is None:  # an older checkpoint: its record names the process that ended the training
         return provenance.provenance(run)
-    sources = {**start["sources"], **now["sources"]}
-    changed = [name for name in sources if start["sources"].get(name) != now["sources"].get(name)]
+    # Older checkpoints do not have the modules that a plugin imports.
+    sources = start["sources"].items()
+    changed = [name for name, digest in sources if now["sources"].get(name) != digest]
     if changed and not has_ended:
         raise UserError(
             f"The code of {' and '.join(changed)} has changed since the training in {folder} "

@@ -1,9 +1,11 @@
 """Hashes of the source files of plugins: settings alone do not say which code was run."""
 
 import ast
+import contextlib
 import functools
 import hashlib
 import inspect
+import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -11,24 +13,75 @@ from pe_lab import parts
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import allowed_plugins, plugins
 
+MODULES = "modules"  # the family of the modules that users' classes import
+_INSTALLED = {"site-packages", "dist-packages"}
+_NO_SOURCE = (UserError, OSError, SyntaxError, ValueError)
+
 
 def source_digest(family: str, name: str) -> str | None:
     """Return a hash of the source of a plugin's class; None if no file of it is found here.
 
-    The source is the file of the class. For a plugin of pe_lab, which is not imported, the private
-    files of its family that the file imports (`_arithmetic.py`) are part of it. A plugin of a part
-    imports those of the core, too. A module that the file names by parts.module("data",
-    "text_files") counts with the private files of its own family.
+    The source is the file of the class, or of the module if the family is MODULES. For a plugin of
+    pe_lab, which is not imported, the private files of its family that the file imports
+    (`_arithmetic.py`) are part of it. A plugin of a part imports those of the core, too. A module
+    that the file names by parts.module("data", "text_files") counts with the private files of its
+    own family.
     """
     try:
-        file = file_of_class(family, name) if ":" in name else parts.file(family, name)
+        if family == MODULES:
+            file = _file_of_module(name)
+        else:
+            file = file_of_class(family, name) if ":" in name else parts.file(family, name)
         if file is None:
             return None
-        files = [file] if ":" in name else _with_private_files(family, file)
+        is_users = ":" in name or family == MODULES
+        files = [file] if is_users else _with_private_files(family, file)
         content = b"".join(file.read_bytes() for file in files)
-    except (UserError, OSError, SyntaxError, ValueError):  # a record of its failure needs no digest
+    except _NO_SOURCE:  # a record of its failure needs no digest
         return None
     return hashlib.sha256(content).hexdigest()[:16]
+
+
+def imported_modules(module: str) -> list[str]:
+    """Return the names of the modules that a user's module imports, also through each other.
+
+    Those of pe_lab, of the standard library and of other installed packages are left out. Import
+    statements are read, and nothing is imported.
+    """
+    package = module.partition(".")[0]
+    modules = [module]
+    for importer in modules:  # grows while it is read
+        with contextlib.suppress(*_NO_SOURCE):  # the import will report it
+            file = _file_of_module(importer)
+            names = set() if file is None else _imported_names(importer, file)
+            for name in sorted(names - set(modules)):
+                path = None if _is_of_others(name) else _file_of_module(name)
+                is_in_package = name.partition(".")[0] == package
+                if path and (is_in_package or _INSTALLED.isdisjoint(path.parts)):
+                    modules.append(name)
+    return modules[1:]
+
+
+def _is_of_others(module: str) -> bool:
+    """Whether the name of a module is one of pe_lab or of the standard library."""
+    package = module.partition(".")[0]
+    return package in ("", "pe_lab") or package in sys.stdlib_module_names
+
+
+def _imported_names(module: str, file: Path) -> set[str]:
+    """Return the names in a file's import statements that may be modules."""
+    package = module.split(".")
+    if file.stem != "__init__":
+        package.pop()
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return names
 
 
 def file_of_class(family: str, name: str) -> Path | None:
@@ -50,6 +103,8 @@ def _file_of_module(name: str) -> Path | None:
     origin = None
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
+        if count > 1 and folders is None:
+            return None  # a module that is no package has no modules
         spec = PathFinder.find_spec(".".join(parts[:count]), folders)
         if spec is None:
             return None
@@ -107,5 +162,6 @@ def is_changed(plugin: str, digest: str | None) -> bool:
     """
     family, _, name = plugin.partition("/")
     current = source_digest(family, name)
-    is_unknown = current is None and ":" in name and not allowed_plugins.is_allowed(name)
+    is_users = ":" in name or family == MODULES
+    is_unknown = current is None and is_users and not allowed_plugins.is_allowed(name)
     return current != digest and not is_unknown

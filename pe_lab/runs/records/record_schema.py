@@ -150,6 +150,7 @@ class Provenance(TypedDict):
     Attributes:
       commit: of pe_lab's checkout; None: unknown, as for an installed package.
       dirty: the code differed from the commit; None: unknown.
+      code: a hash of the files of pe_lab. Older records do not have it.
       jax_settings: settings of JAX and variables of XLA on which numbers depend (jax_settings.py).
         Older records do not have it.
       data: sha256 of the task's data; None for a task that draws from keys alone.
@@ -163,6 +164,7 @@ class Provenance(TypedDict):
 
     commit: str | None
     dirty: bool | None
+    code: NotRequired[str]
     python: str
     versions: dict[str, str]
     device: str

@@ -9,8 +9,9 @@ import pytest
 from pe_lab import parts
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import plugin_sources, plugins
+from pe_lab.runs.plugins import entry_points, plugin_sources, plugins
 from pe_lab.runs.settings.plugin import Plugin
+from tests import tiny
 
 OWN = """
 from typing import Any
@@ -184,3 +185,39 @@ def test_a_digest_covers_the_private_files_that_a_plugin_imports(
     after = [plugin_sources.source_digest(family, plugin) for plugin in (name, other)]
     assert after[0] != before[0]
     assert after[1] == before[1]
+
+
+NESTED = {
+    "apart_helper": "SCALE = 1.0\n",
+    "apart/__init__": "",
+    "apart/base": "import numpy, pe_lab, json\nfrom . import inner\nclass Base: pass\n",
+    "apart/inner": "SCALE = 1.0\n",
+    "SCALE": "",  # a name of the helper, not a module
+    "apart/mine": "from .base import Base\nfrom apart_helper import SCALE\nclass Mine(Base): 0\n",
+}
+
+
+def test_sources_have_the_modules_that_a_users_class_imports(tmp_path, monkeypatch):
+    (tmp_path / "apart").mkdir()
+    for name, text in NESTED.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(
+        entry_points, "installed", lambda family: {"own": "apart.mine:Mine"} if family else {}
+    )
+    before = tiny.run("rope").sources()
+    assert set(before) - {"tasks/copy", "positions/contiguous", "encodings/rope"} == {
+        "metrics/apart.mine:Mine",
+        "modules/apart",
+        "modules/apart.base",
+        "modules/apart.inner",
+        "modules/apart_helper",
+    }
+    for name in ("apart_helper", "apart/inner"):
+        (tmp_path / f"{name}.py").write_text("SCALE = 2.0\n", encoding="utf-8")
+    after = tiny.run("rope").sources()
+    changed = {name for name, digest in after.items() if digest != before[name]}
+    assert changed == {"modules/apart_helper", "modules/apart.inner"}
+    assert {name for name, digest in before.items() if plugin_sources.is_changed(name, digest)} == (
+        changed
+    )
