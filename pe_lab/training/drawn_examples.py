@@ -24,20 +24,25 @@ def check(setup: Setup) -> None:
     """Check examples of the shortest and the longest training length and of the longest test.
 
     Raises:
-      UserError: a symbol or a number of a structure is out of its range.
+      UserError: a symbol, a number of a structure or an attribute is out of its range.
     """
     train = setup.run.train
     longest = max(train.max_length, *setup.run.evaluate.all_lengths)
     for plugin in {setup.run.task, setup.run.evaluated_task}:
         if ":" in repr(plugin):  # it has, or is, a user's class
-            error = _error(plugin, (train.min_length, train.max_length, longest))
+            lengths = (train.min_length, train.max_length, longest)
+            error = _error(plugin, lengths, setup.run.evaluate.attributes)
             if error is not None:
                 raise UserError(f"{plugin.name} {error}.")
 
 
 @functools.cache  # many runs have one task
-def _error(plugin: Plugin, lengths: tuple[int, ...]) -> str | None:
-    """The part of the sentence after the task's name; None if the examples are right."""
+def _error(plugin: Plugin, lengths: tuple[int, ...], names: tuple[str, ...]) -> str | None:
+    """The part of the sentence after the task's name; None if the examples are right.
+
+    Args:
+      names: of the attributes that evaluation reads.
+    """
     task = plugins.build("tasks", plugin)
     largest = task.max_length
     possible = [n for n in lengths if n >= task.min_length and (largest is None or n <= largest)]
@@ -47,18 +52,30 @@ def _error(plugin: Plugin, lengths: tuple[int, ...]) -> str | None:
     keys = jax.random.split(jax.random.key(0), len(example_lengths))
 
     def sample(key, length, data):
-        return task.sample(key, length, bound=max(possible), data=data)
+        example = task.sample(key, length, bound=max(possible), data=data)
+        return example, [task.attributes[name].value(task, example) for name in names]
 
-    try:
-        program = jax.jit(jax.vmap(sample, in_axes=(0, 0, None)))
-        examples = program(keys, example_lengths, task.data("train"))
-    except Exception:  # the training of these runs will report it, and other runs go on
-        return None
-    for i, length in enumerate(example_lengths.tolist()):
-        example = jax.tree.map(lambda leaf, row=i: np.asarray(leaf[row]), examples)
-        error = _error_of(task, example)
-        if error is not None:
-            return f"{error}, in an example of length {length}"
+    program = jax.jit(jax.vmap(sample, in_axes=(0, 0, None)))
+    for split in ("train", "validation", "test"):
+        try:
+            data = task.data(split)
+            if data is None and split != "train":
+                continue  # the keys alone decide, and all splits draw the same
+            examples = program(keys, example_lengths, data)
+        except UserError:
+            raise
+        except Exception:  # the training of these runs will report it, and other runs go on
+            continue
+        for i, length in enumerate(example_lengths.tolist()):
+            example, values = jax.tree.map(lambda leaf, row=i: np.asarray(leaf[row]), examples)
+            error = _error_of(task, example)
+            for name, value in zip(names, values, strict=True):
+                most = task.attributes[name].largest(task, length)
+                if error is None and _outside(value, 0, most) is not None:
+                    error = f"gives the attribute {name} the value {value}, not 0..{most}"
+            if error is not None:
+                place = "" if data is None else f" of the {split} split"
+                return f"{error}, in an example of length {length}{place}"
     return None
 
 

@@ -1,6 +1,7 @@
 """What cannot be trained is refused with a sentence."""
 
 import dataclasses
+from typing import ClassVar
 
 import jax.numpy as jnp
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
 from pe_lab.tasks._strings import StringTask
-from pe_lab.tasks.base import make_example
+from pe_lab.tasks.base import Attribute, make_example
 from pe_lab.training import leaks
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
@@ -101,6 +102,22 @@ class Successor(StringTask):
     target: int = 0
     coupled: int = 0
     alignment: int = 0
+    test_target: int | None = None  # added in the test split alone
+    largest: int = 99
+    dtype: str = "int32"
+
+    attributes: ClassVar = {
+        "first": Attribute(
+            "first symbol",
+            lambda task, example: example.prompt[0] + 3,
+            lambda task, length: task.largest,
+        )
+    }
+
+    def data(self, split):
+        if self.test_target is None:
+            return None
+        return jnp.int32(self.test_target if split == "test" else 0)
 
     def sample(self, key, length, bound, data=None):
         string = self.draw_string(key, bound)
@@ -109,7 +126,7 @@ class Successor(StringTask):
         return make_example(
             string + self.prompt,
             mask,
-            string + self.target,
+            (string + self.target + (0 if data is None else data)).astype(self.dtype),
             mask,
             alignment=jnp.arange(bound) + self.alignment,
             structure={"coupled": (numbers, numbers)},
@@ -130,15 +147,19 @@ SUCCESSOR = f"{__name__}:Successor"
         ("coupled", 99, r"gives the number 99 in structure\['coupled'\]"),
         ("alignment", 1, r"gives the alignment 1, and its prompt has the tokens 0\.\.0"),
         ("alignment", -2, "gives the alignment -2"),
+        ("test_target", 1, r"gives the symbol 8 .*, in an example of length \d of the test split"),
+        ("largest", 2, r"gives the attribute first the value \d+, not 0\.\.2, in an"),
     ],
 )
 def test_a_users_task_is_refused_with_its_first_number_out_of_range(argument, number, sentence):
+    task = {"name": SUCCESSOR, argument: number}
     with pytest.raises(UserError, match=f"^{SUCCESSOR} {sentence}"):
-        build_setup(tiny.run("rope", task={"name": SUCCESSOR, argument: number}))
+        build_setup(tiny.run("rope", task=task, evaluate__attributes=("first",)))
 
 
 def test_a_users_task_with_symbols_in_range_is_taken():
-    build_setup(tiny.run("rope", task={"name": SUCCESSOR, "alignment": -1}))
+    task = {"name": SUCCESSOR, "alignment": -1, "test_target": 0, "dtype": "uint8"}
+    build_setup(tiny.run("rope", task=task, evaluate__attributes=("first",)))
 
 
 @pytest.mark.slow
