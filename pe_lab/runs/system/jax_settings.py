@@ -25,11 +25,20 @@ STANDARD = MappingProxyType(
         "jax_high_dynamic_range_gumbel": False,
         "jax_enable_x64": False,
         "jax_numpy_dtype_promotion": "standard",
+        "jax_disable_jit": False,
+        # They end a run with an error: one that diverges, or one in bfloat16.
+        "jax_debug_nans": False,
+        "jax_debug_infs": False,
+        "jax_allow_f16_reductions": True,
     }
 )
 # They change the rounding of programs alone, and are recorded.
 _VARIABLES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "NVIDIA_TF32_OVERRIDE")
-_RECORDED = ("jax_default_matmul_precision", "jax_disable_most_optimizations")
+_RECORDED = (
+    "jax_default_matmul_precision",
+    "jax_disable_most_optimizations",
+    "jax_use_direct_linearize",
+)
 
 
 def bind() -> None:

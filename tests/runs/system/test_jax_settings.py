@@ -26,6 +26,10 @@ OTHER = {
     "jax_high_dynamic_range_gumbel": True,
     "jax_enable_x64": True,
     "jax_numpy_dtype_promotion": "strict",
+    "jax_disable_jit": True,
+    "jax_debug_nans": True,
+    "jax_debug_infs": True,
+    "jax_allow_f16_reductions": False,
 }
 EACH = pytest.mark.parametrize("name", OTHER)
 PLUGIN = """
