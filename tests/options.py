@@ -4,7 +4,7 @@ from typing import Any
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "convolutions": {"convolution_sites": ("A", "B", "C", "D")},
-    "output_convolutions": {"convolution_sites": ("K", "V", "O", "F")},
+    "output_convolutions": {"convolution_sites": ("F", "K", "O", "V")},
     "token_shift": {"token_shift": "both"},
     "key_offset": {"key_offset": 0.5},
     "embedding_smear": {"embedding_smear": 4},
