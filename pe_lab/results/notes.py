@@ -36,13 +36,18 @@ def intervals(counts: Sequence[int], show: str = "median") -> str:
     """Return the note about the intervals of centers for these numbers of seeds."""
     fewest = statistics.BOOTSTRAP_FROM
     kind = "BCa"
+    centers = "Interquartile means"
     method = "BCa bootstrap of the interquartile mean"
     if show == "median":
         fewest = statistics.EXACT_FROM
         kind = "order statistics"
+        centers = "Medians"
         method = "exact, from order statistics of the median"
     few = [count for count in counts if 0 < count < fewest]
     many = [count for count in counts if count >= fewest]
+    if few and not many:
+        # The brackets of such a table are those of counts.
+        return f"{centers} have no interval with {listed(few)}{EVERY_SEED_SHOWN}."
     parts = []
     if few:
         parts.append(f"none for {listed(few)}{EVERY_SEED_SHOWN}")
