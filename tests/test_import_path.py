@@ -15,15 +15,17 @@ NAMES = ("copy", "random", "numbers", "queue", "json", "string", "jax", "optax")
 SHADOWED = 'raise ImportError("This is a file of the user.")'
 
 
-@pytest.mark.parametrize("given", [["", "mine"], ["here", "mine"], ["mine"]])
-def test_the_standard_library_comes_first_and_the_current_folder_last(monkeypatch, tmp_path, given):
+@pytest.mark.parametrize("entries", [["", "mine"], ["here", "mine"], ["mine"]])
+def test_the_standard_library_comes_first_and_the_current_folder_last(
+    monkeypatch, tmp_path, entries
+):
     standard = [
         os.path.dirname(os.__file__),
         os.path.join(os.path.dirname(os.__file__), "lib-dynload"),
     ]
     monkeypatch.chdir(tmp_path)
-    given = [str(tmp_path) if entry == "here" else entry for entry in given]
-    monkeypatch.setattr(sys, "path", [*given, standard[0], "packages", standard[1]])
+    entries = [str(tmp_path) if entry == "here" else entry for entry in entries]
+    monkeypatch.setattr(sys, "path", [*entries, standard[0], "packages", standard[1]])
     import_path.order_folders()
     assert [entry or str(tmp_path) for entry in sys.path][:5] == [
         *standard,

@@ -43,8 +43,8 @@ def test_a_sweep_with_a_mistake_is_one_line_and_status_2(
 
 @pytest.mark.slow
 def test_an_empty_results_folder_is_refused():
-    said = refused("sweep", "--config=configs/smoke.py", "--results=", "--dry_run")
-    assert said == "pe-lab sweep: --results must be a path, got ''."
+    sentence = refused("sweep", "--config=configs/smoke.py", "--results=", "--dry_run")
+    assert sentence == "pe-lab sweep: --results must be a path, got ''."
 
 
 @pytest.mark.slow
