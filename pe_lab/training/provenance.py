@@ -9,18 +9,34 @@ import subprocess
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import Literal
 
 import jax
 
 import pe_lab
-from pe_lab.runs.records.record_schema import Provenance
+from pe_lab.runs.records.record_schema import JsonObject, Provenance
 from pe_lab.runs.run import Run
+from pe_lab.runs.settings.evaluation_settings import plain
 from pe_lab.runs.system import jax_settings
 from pe_lab.training import devices
 
 _PACKAGE = Path(pe_lab.__file__).parent
 _CODE = (":/pe_lab", ":/configs", ":/experiments")  # the folders whose changes make a run "dirty"
 _GIT_SECONDS = 20.0  # git may hang on a file system of a network
+_Key = Literal[
+    "commit", "dirty", "code", "python", "versions", "device", "execution", "jax_settings"
+]
+# Parts in which a process may differ from the one that started the training.
+_OF_PROCESS: tuple[_Key, ...] = (
+    "commit",
+    "dirty",
+    "code",
+    "python",
+    "versions",
+    "device",
+    "execution",
+    "jax_settings",
+)
 
 
 def provenance(run: Run) -> Provenance:
@@ -45,6 +61,12 @@ def of_start(run: Run) -> Provenance:
     """The provenance of a training that starts now."""
     now = datetime.datetime.now(datetime.UTC)
     return {**provenance(run), "started": now.isoformat(timespec="seconds")}
+
+
+def changes(before: JsonObject, now: Provenance) -> JsonObject:
+    """The parts of a process in which `now` differs from the provenance `before`."""
+    parts = {key: plain(now[key]) for key in _OF_PROCESS}
+    return {key: value for key, value in parts.items() if before.get(key) != value}
 
 
 def commit(package: Path = _PACKAGE) -> str | None:

@@ -1,7 +1,6 @@
 """What a resumed training must share with the training that saved the checkpoint."""
 
 from pathlib import Path
-from typing import Literal
 
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records.record_schema import JsonObject, Provenance
@@ -11,21 +10,6 @@ from pe_lab.runs.system import jax_settings
 from pe_lab.training import provenance
 from pe_lab.training.checkpoint import Notes
 from pe_lab.training.setup import Setup
-
-_Key = Literal[
-    "commit", "dirty", "code", "python", "versions", "device", "execution", "jax_settings"
-]
-# Parts of the provenance in which a process may differ from the one that started the training.
-_OF_PROCESS: tuple[_Key, ...] = (
-    "commit",
-    "dirty",
-    "code",
-    "python",
-    "versions",
-    "device",
-    "execution",
-    "jax_settings",
-)
 
 
 def notes_of(setup: Setup) -> Notes:
@@ -96,9 +80,7 @@ def _continued(start: Provenance, now: Provenance, step: int) -> Provenance:
     before: JsonObject = start
     for earlier in resumed:
         before = {**before, **earlier}
-    changes: JsonObject = {
-        key: now[key] for key in _OF_PROCESS if before.get(key) != plain(now[key])
-    }
+    changes = provenance.changes(before, now)
     if not changes:
         return start
     resumed.append({"step": step, "started": now["started"], **changes})

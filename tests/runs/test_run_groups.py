@@ -2,6 +2,8 @@
 
 import pytest
 
+from pe_lab.runs.errors import UserError
+from pe_lab.runs.records import run_group_files
 from pe_lab.runs.run import RunGroup
 from tests.runs.config_runs import PARENT, encodings, run
 
@@ -53,3 +55,14 @@ def test_a_group_is_known_by_its_runs():
     a, b = run(), run(seed=1)
     assert RunGroup((a, b)).group_id == RunGroup((run(), run(seed=1))).group_id
     assert len({RunGroup(runs).group_id for runs in ((a,), (b,), (a, b), (b, a))}) == 4
+
+
+@pytest.mark.parametrize("name", ["groups", "progress", "logs", "slurm"])
+def test_no_group_is_written_where_a_folder_of_the_study_leads_elsewhere(tmp_path, name):
+    study, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
+    study.mkdir()
+    elsewhere.mkdir()
+    (study / name).symlink_to(elsewhere)
+    with pytest.raises(UserError, match=f"{name} is a link, and logs and locks are written into"):
+        run_group_files.write(RunGroup((run(),)), study)
+    assert list(elsewhere.iterdir()) == []

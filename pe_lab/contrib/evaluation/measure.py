@@ -17,12 +17,13 @@ from pe_lab.runs import config
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import code_versions, record_rows, records, run_group_files
 from pe_lab.runs.records.evaluation_points import EvaluationPoint, missing
-from pe_lab.runs.records.record_schema import JsonObject, Record, RecordRow, Sources
+from pe_lab.runs.records.record_schema import JsonObject, Provenance, Record, RecordRow, Sources
 from pe_lab.runs.run import RunGroup
 from pe_lab.runs.settings.labels import agrees
 from pe_lab.runs.specs import override_specs
 from pe_lab.runs.system import locks
 from pe_lab.sweeps import select as selection
+from pe_lab.training import provenance
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import check_lengths
 from pe_lab.training.evaluate import Evaluator
@@ -231,8 +232,9 @@ def _measure(folder: Path, job: Job) -> int:
     """Add the missing rows of each run; the number of runs that lacked some.
 
     Raises:
-      UserError: another process trains or evaluates the run group.
+      UserError: another process trains or evaluates the run group, or its lock is elsewhere.
     """
+    run_group_files.check_folders(folder)
     first = next(iter(job.chosen.values()))
     state, group = load_state(folder, first)
     file = run_group_files.path_of(folder, checkpoint_of(folder, first)["run_group"])
@@ -259,12 +261,24 @@ def _measure_group(folder: Path, job: Job, state: TrainState, group: RunGroup) -
     evaluator = Evaluator(setup, lengths, compiled)
     chance_levels = evaluator.chance_levels(lengths)
     rows_by_member = evaluator.rows(params, job.points)
+    now = provenance.of_start(group.run)
     num_measured = 0
     for run_id, rows in zip(job.chosen, rows_by_member, strict=True):
         # Another process may have added rows since the jobs were made.
         record = records.read(records.path_of(folder, run_id))
         extended = record_rows.extended(record, rows, chance_levels)
         if extended["rows"] != record["rows"]:
-            records.write(folder, extended)
+            records.write(folder, {**extended, "provenance": _with_process(record, now)})
             num_measured += 1
     return num_measured
+
+
+def _with_process(record: Record, now: Provenance) -> Provenance:
+    """The provenance of a record, with what differs in the process that adds rows to it."""
+    origin = record["provenance"]
+    before = list(origin.get("evaluated", []))
+    changes = provenance.changes(origin, now)
+    known = [{key: values[key] for key in values if key != "started"} for values in before]
+    if not changes or changes in known:
+        return origin
+    return {**origin, "evaluated": [*before, {"started": now["started"], **changes}]}

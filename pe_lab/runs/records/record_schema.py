@@ -160,6 +160,7 @@ class Provenance(TypedDict):
         trainings whose checkpoint is older, do not have it.
       resumed: the other values of the processes that resumed the training, each with its step and
         time. Trainings without such a process do not have it.
+      evaluated: as `resumed`, of the processes that added rows after the training.
     """
 
     commit: str | None
@@ -175,6 +176,7 @@ class Provenance(TypedDict):
     corpus: NotRequired[str | None]
     started: NotRequired[str]
     resumed: NotRequired[list[JsonObject]]
+    evaluated: NotRequired[list[JsonObject]]
 
 
 class Record(TypedDict):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pe_lab.runs import config
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import older_records, records
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import Run, RunGroup, from_record
@@ -66,8 +67,27 @@ def later_mark(file: Path) -> Path:
     return file.with_suffix(".later")
 
 
+def check_folders(folder: Path) -> None:
+    """Check that the logs and locks of a study are written into its own folder.
+
+    Raises:
+      UserError: one of its folders is a link.
+    """
+    for name in ("groups", "progress", "logs", "slurm"):
+        if (folder / name).is_symlink():
+            raise UserError(
+                f"{folder / name} is a link, and logs and locks are written into the study's own "
+                f"folder alone: replace the link by a folder."
+            )
+
+
 def write(group: RunGroup, folder: Path) -> Path:
-    """Write the file of a run group into a study's folder."""
+    """Write the file of a run group into a study's folder.
+
+    Raises:
+      UserError: logs or locks would be written elsewhere.
+    """
+    check_folders(folder)
     file = path_of(folder, group.group_id)
     runs = [run.to_dict() for run in group.runs]
     run_ids = [run.run_id for run in group.runs]

@@ -8,7 +8,8 @@ import pytest
 from pe_lab.contrib.evaluation import measure
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
-from pe_lab.runs.system import locks
+from pe_lab.runs.system import jax_settings, locks
+from pe_lab.training import provenance
 from tests.contrib.evaluation.requests import WORDS, ask, read
 from tests.record_values import files
 
@@ -69,6 +70,32 @@ def test_rows_that_another_process_adds_meanwhile_stay(folder, monkeypatch):
     measure.add(folder, ask(4, select=WORDS[0]))
     lengths = {row["length"] for row in read(folder)["rope", 0]["rows"]}
     assert {4, 6} <= lengths
+
+
+def test_a_record_has_what_differed_in_each_process_that_added_rows(folder, monkeypatch):
+    real = provenance.provenance
+
+    def add(offset, **values):
+        monkeypatch.setattr(provenance, "provenance", lambda run: {**real(run), **values})
+        measure.add(folder, ask(4, offsets=(offset,), select=WORDS[0]))
+        return read(folder)["rope", 0]["provenance"]
+
+    settings = {**jax_settings.recorded(), "XLA_FLAGS": "--xla_other"}
+    assert "evaluated" not in add(0)
+    for offset in (1, 2):  # equal processes are named once
+        (later,) = add(offset, jax_settings=settings)["evaluated"]
+    assert later.pop("started")
+    assert later == {"jax_settings": settings}
+    assert len(add(3, versions={"jax": "1"})["evaluated"]) == 2
+
+
+def test_no_lock_is_written_where_the_folder_of_groups_leads_elsewhere(folder, tmp_path):
+    elsewhere = (folder / "groups").rename(tmp_path / "elsewhere")
+    (folder / "groups").symlink_to(elsewhere)
+    before = sorted(elsewhere.iterdir())
+    with pytest.raises(UserError, match="groups is a link"):
+        measure.add(folder, ask(4))
+    assert sorted(elsewhere.iterdir()) == before
 
 
 def test_every_run_gains_the_grid_and_what_was_there_is_bit_equal(trained, folder):
