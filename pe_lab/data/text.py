@@ -6,11 +6,12 @@ The name of a corpus is a hash of its content. Tasks import this module late, si
 takes a second.
 """
 
+import contextlib
 import hashlib
 import importlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from unittest import mock
+from typing import Any
 
 from pe_lab.runs.errors import UserError, one_line, unknown
 
@@ -94,7 +95,7 @@ def read(
       UserError: the set is missing, has no text, or is not stored as array_record.
     """
     try:
-        with mock.patch.object(tfds.features.FeatureConnector, "cls_from_name", _class_of_tfds):
+        with _classes_of_tfds_alone():
             builder = tfds.core.read_only_builder.builder_from_files(name, data_dir=str(data_dir))
     except UserError:  # which is a ValueError, too
         raise
@@ -136,6 +137,18 @@ def read(
 
 
 _class_from_name = tfds.features.FeatureConnector.cls_from_name
+
+
+@contextlib.contextmanager
+def _classes_of_tfds_alone() -> Iterator[None]:
+    """Within it, TFDS reads no set that has a feature of another package's class."""
+    connector: Any = tfds.features.FeatureConnector
+    before = vars(connector)["cls_from_name"]
+    connector.cls_from_name = _class_of_tfds
+    try:
+        yield
+    finally:
+        connector.cls_from_name = before
 
 
 def _class_of_tfds(name: str) -> type[tfds.features.FeatureConnector]:

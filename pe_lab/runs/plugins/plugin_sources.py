@@ -45,15 +45,19 @@ def source_digest(family: str, name: str) -> str | None:
 def imported_modules(module: str) -> list[str]:
     """Return the names of the modules that a user's module imports, also through each other.
 
-    Those of pe_lab, of the standard library and of other installed packages are left out. Import
-    statements are read, and nothing is imported.
+    The packages that hold a module are among them, because Python imports them first. Those of
+    pe_lab, of the standard library and of other installed packages are left out. Import statements
+    are read, and nothing is imported.
     """
     package = module.partition(".")[0]
     modules = [module]
     for importer in modules:  # grows while it is read
         with contextlib.suppress(*_NO_SOURCE):  # the import will report it
             file = _file_of_module(importer)
-            names = set() if file is None else _imported_names(importer, file)
+            parts = importer.split(".")
+            names = {".".join(parts[:count]) for count in range(1, len(parts))}
+            if file is not None:
+                names |= _imported_names(importer, file)
             for name in sorted(names - set(modules)):
                 path = None if _is_of_others(name) else _file_of_module(name)
                 is_in_package = name.partition(".")[0] == package

@@ -190,15 +190,18 @@ def test_a_digest_covers_the_private_files_that_a_plugin_imports(
 NESTED = {
     "apart_helper": "SCALE = 1.0\n",
     "apart/__init__": "",
-    "apart/base": "import numpy, pe_lab, json\nfrom . import inner\nclass Base: pass\n",
+    "apart/base": "import numpy, pe_lab, json, outer.part\nfrom . import inner\nclass Base: 0\n",
     "apart/inner": "SCALE = 1.0\n",
+    "outer/__init__": "SCALE = 1.0\n",
+    "outer/part": "",
     "SCALE": "",  # a name of the helper, not a module
     "apart/mine": "from .base import Base\nfrom apart_helper import SCALE\nclass Mine(Base): 0\n",
 }
 
 
 def test_sources_have_the_modules_that_a_users_class_imports(tmp_path, monkeypatch):
-    (tmp_path / "apart").mkdir()
+    for package in ("apart", "outer"):
+        (tmp_path / package).mkdir()
     for name, text in NESTED.items():
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -212,12 +215,14 @@ def test_sources_have_the_modules_that_a_users_class_imports(tmp_path, monkeypat
         "modules/apart.base",
         "modules/apart.inner",
         "modules/apart_helper",
+        "modules/outer",
+        "modules/outer.part",
     }
-    for name in ("apart_helper", "apart/inner"):
+    for name in ("apart_helper", "apart/inner", "outer/__init__"):
         (tmp_path / f"{name}.py").write_text("SCALE = 2.0\n", encoding="utf-8")
     after = tiny.run("rope").sources()
     changed = {name for name, digest in after.items() if digest != before[name]}
-    assert changed == {"modules/apart_helper", "modules/apart.inner"}
+    assert changed == {"modules/apart_helper", "modules/apart.inner", "modules/outer"}
     assert {name for name, digest in before.items() if plugin_sources.is_changed(name, digest)} == (
         changed
     )
