@@ -159,7 +159,8 @@ class Metric(ABC):
       tested_to: multiple of the training length up to which it is tested.
       at_extrapolation: it is read at the point of extrapolation, unless a point is stated.
       of_training: it depends on the training only.
-      style: share, number, small, whole or power (formats of numbers), limit, first_step, or count.
+      style: share, number, bits, small, whole or power (formats of numbers), limit, first_step, or
+        count.
       range: the smallest and the largest possible value; intervals end there.
       show: the only summary over runs that it has; "" for the one that a table asks for.
     """

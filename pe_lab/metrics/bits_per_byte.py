@@ -30,7 +30,7 @@ class BitsPerByte(LengthMetric):
     caption = "Mean negative log-likelihood of the bytes that are scored. Less is better."
     range = (0.0, math.inf)
     lower_is_better = True
-    style = "number"
+    style = "bits"
 
     def of_length(self, run: MeasuredRun, length: int, offset: int) -> float | None:
         return bits(run, length, offset)

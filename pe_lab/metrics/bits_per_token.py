@@ -18,7 +18,7 @@ class BitsPerToken(LengthMetric):
         "Less is better."
     )
     lower_is_better = True
-    style = "number"
+    style = "bits"
 
     def of_length(self, run: MeasuredRun, length: int, offset: int) -> float | None:
         if bits_per_byte.is_of_tokens(run.record):

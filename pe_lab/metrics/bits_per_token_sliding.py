@@ -10,7 +10,7 @@ class BitsPerTokenSliding(LengthMetric):
     label = "bits per token, second half of each window"
     range = (0.0, math.inf)
     lower_is_better = True
-    style = "number"
+    style = "bits"
 
     def of_length(self, run: MeasuredRun, length: int, offset: int) -> float | None:
         row = run.rows.get((length, offset, by_place.METRIC))

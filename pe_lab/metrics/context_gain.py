@@ -10,7 +10,7 @@ from pe_lab.metrics.base import MeasuredRun, RunMetric
 class ContextGain(RunMetric):
     label = "gain from context"
     at_extrapolation = True
-    style = "number"
+    style = "bits"
 
     def of_run(self, run: MeasuredRun, offset: int) -> float | None:
         bits = bits_per_byte.by_length(run, offset)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from pe_lab.results import compare, equivalence, metrics, notes, ranking, significance, statistics
 from pe_lab.results.compare import Comparison
-from pe_lab.results.formats import DASH, Cell, Table, difference, number, p_value, signed
+from pe_lab.results.formats import DASH, Cell, Table, decimals, difference, number, p_value, signed
 from pe_lab.results.study import Study
 
 
@@ -101,11 +101,12 @@ def _contrast(comparison: Comparison, study: Study) -> list[Cell]:
     elif comparison.margin is not None:
         remarks.append(equivalence.remark(comparison.interval, comparison.margin))
     num_pairs = len(comparison.differences)
+    places = decimals(metrics.BY_NAME[comparison.metric.name].style)
     return [
         Cell(f"{comparison.a} against {comparison.b}"),
         Cell(DASH if study.has_text else f"{a}, {b}"),
         Cell(p_value(count_p), count_p),
-        Cell(difference(comparison.difference, comparison.interval), comparison.difference),
+        Cell(difference(comparison.difference, comparison.interval, places), comparison.difference),
         Cell(str(num_pairs), num_pairs),
         Cell(p_value(p), p),
         Cell(signed(comparison.correlation), comparison.correlation),

@@ -68,8 +68,15 @@ def number(value: Value | None, style: str = "share", *, exact: bool = True) -> 
     if exact and 0.995 <= value < 1:
         # Two digits would say that every answer is right.
         return f"{min(value, 0.999):.3f}"
-    text = f"{value:.2f}".replace("-0.00", "0.00")
+    text = f"{value:.{decimals(style)}f}"
+    if not float(text):  # zero has no sign
+        return text.removeprefix("-")
     return text.replace("-", "−")
+
+
+def decimals(style: str) -> int:
+    """Return the decimal places of a number, and of a difference of two."""
+    return 3 if style == "bits" else 2
 
 
 def signed(value: float | None, digits: int = 2) -> str:

@@ -17,7 +17,7 @@ from pe_lab.results import metrics
 BY_NAME = base.by_name()
 CORRECTED = "chance_corrected_token_accuracy"
 MEASURED = [metric for metric in BY_NAME.values() if isinstance(metric, MeasuredMetric)]
-STYLES = ("share", "number", "small", "whole", "power", "limit", "first_step", "count")
+STYLES = ("share", "number", "bits", "small", "whole", "power", "limit", "first_step", "count")
 
 
 # Prompts of one token, answers of one or two, and an end token. The last example is wrong twice.

@@ -147,8 +147,8 @@ def test_a_study_of_text_shows_bits_first_of_whole_windows_and_of_their_second_h
     found = study(tmp_path, run)
     first = tables.of(found)[0]
     assert first.title == "Bits per token by length, median over seeds"
-    assert cells(first) == [["variant", "solved", "4"], ["e0", "–", "2.75"]]
+    assert cells(first) == [["variant", "solved", "4"], ["e0", "–", "2.750"]]
     title = "Bits per token, second half of each window by length"
     second = titled(found, f"{title}, mean ± standard deviation over seeds")
-    assert second[1] == ["e0", "–", "1.50"]
+    assert second[1] == ["e0", "–", "1.500"]
     assert [row["metric"] for row in as_dicts(found)][:2] == [metrics.BITS, metrics.BITS_SLIDING]

@@ -63,14 +63,14 @@ def test_the_page_of_a_text_has_bits_and_context_and_no_exact_match(study):
     by_length, summary = tables.of(study)[:2]
     assert cells(by_length) == [
         ["variant", "8", "→16", "→32"],
-        ["rope", "2.00", "2.50", "3.00"],
-        ["alibi", "2.10", "2.00", "1.90"],
+        ["rope", "2.000", "2.500", "3.000"],
+        ["alibi", "2.100", "2.000", "1.900"],
     ]
     columns = ["at training length", "at 4× the training length"]
     assert cells(summary) == [
         ["variant", *columns, "gain from context", "longest window"],
-        ["rope", "2.00", "3.00", "−1.00", "8"],
-        ["alibi", "2.10", "1.90", "0.20", "≥ 32"],
+        ["rope", "2.000", "3.000", "−1.000", "8"],
+        ["alibi", "2.100", "1.900", "0.200", "≥ 32"],
     ]
 
 
@@ -97,12 +97,12 @@ def test_tokens_have_bits_per_token_or_per_byte_if_their_bytes_are_known(
         assert absent not in page
     by_length, summary = tables.of(study)[:2]
     assert cells(by_length)[1:] == [
-        ["rope", *(f"{bits / ratio:.2f}" for bits in (2.0, 2.5, 3.0))],
-        ["alibi", *(f"{bits / ratio:.2f}" for bits in (2.1, 2.0, 1.9))],
+        ["rope", *(f"{bits / ratio:.3f}" for bits in (2.0, 2.5, 3.0))],
+        ["alibi", *(f"{bits / ratio:.3f}" for bits in (2.1, 2.0, 1.9))],
     ]
     assert [row[-2:] for row in cells(summary)[1:]] == [
-        [f"−{1 / ratio:.2f}", "8"],
-        [f"{0.2 / ratio:.2f}", "≥ 32"],
+        [f"−{1 / ratio:.3f}", "8"],
+        [f"{0.2 / ratio:.3f}", "≥ 32"],
     ]
     lines = tables.as_csv(study).splitlines()
     assert all(f"bits_per_{unit}" in line for line in lines[1:])
@@ -118,7 +118,7 @@ def test_a_length_that_is_measured_later_changes_no_number_and_no_count(tmp_path
     ) in page
     assert cells(tables.of(later)[0]) == [
         ["variant", "4", "8", "→16", "→32"],
-        ["rope", "–", "2.00", "2.50", "3.00"],
+        ["rope", "–", "2.000", "2.500", "3.000"],
     ]
     assert "Lengths below" not in tables.markdown(study)
 

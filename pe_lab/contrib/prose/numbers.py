@@ -17,6 +17,7 @@ import pandas as pd
 from pe_lab.results import (
     compare,
     formats,
+    metrics,
     notes,
     selection,
     standard_tables,
@@ -26,7 +27,7 @@ from pe_lab.results import (
     tables,
 )
 from pe_lab.results.compare import Comparison, Counts
-from pe_lab.results.formats import difference, number, p_value
+from pe_lab.results.formats import decimals, difference, number, p_value
 from pe_lab.results.study import Study
 from pe_lab.runs import paths
 from pe_lab.runs.errors import UserError, unknown
@@ -166,7 +167,7 @@ class Prose:
           at: the multiple of the training length, where a study compares a and b at several.
         """
         contrast = self._contrast(a, b, at)
-        text = difference(contrast.difference, contrast.interval)
+        text = difference(contrast.difference, contrast.interval, _decimals(contrast))
         return text + (_p(contrast.holm) if contrast.decides else "")
 
     def contrast(self, a: str, b: str, at: int | float | None = None) -> dict[str, object]:
@@ -177,7 +178,7 @@ class Prose:
         contrast = self._contrast(a, b, at)
         interval = contrast.interval
         reason = contrast.reason or f"fewer than {statistics.EXACT_FROM} seeds"
-        digits = 3 if self.chosen.has_text else 2
+        digits = _decimals(contrast)
         return {
             "text": difference(contrast.difference, interval, digits) if interval else reason,
             "interval": [float(interval.low), float(interval.high)] if interval else None,
@@ -278,6 +279,10 @@ class Prose:
         """Commit of all runs, seven digits."""
         finished = self.study.cases[self.study.cases["status"] == "finished"]
         return str(self._only(finished["commit"], "the commit"))[:7]
+
+
+def _decimals(contrast: Comparison) -> int:
+    return decimals(metrics.BY_NAME[contrast.metric.name].style)
 
 
 def _p(p: float | None) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from pe_lab.results import compare, metrics, statistics
-from pe_lab.results.formats import Cell, Table, difference, number
+from pe_lab.results.formats import Cell, Table, decimals, difference, number
 from pe_lab.results.metrics import BITS
 from pe_lab.results.study import Study
 from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
@@ -82,13 +82,14 @@ def _row(study: Study, a: str, other: Study, b: str, metric: MetricSpec) -> tupl
     shared_seeds = [seed for seed in values_a if seed in values_b]
     differences = [values_a[seed] - values_b[seed] for seed in shared_seeds]
     mean = statistics.mean(differences)
+    interval = compare.of_differences(differences, metric.name)
     length = metric.point.length
     return (
         Cell(a if a == b else f"{a} / {b}"),
         Cell(str(length), length),
         _median(list(values_a.values()), metric.name),
         _median(list(values_b.values()), metric.name),
-        Cell(difference(mean, compare.of_differences(differences, metric.name)), mean),
+        Cell(difference(mean, interval, decimals(metrics.BY_NAME[metric.name].style)), mean),
         Cell(str(len(differences)), len(differences)),
         Cell(_caveats(study, a, other, b)),
     )

@@ -57,7 +57,7 @@ def text_study(folder, **arguments):
 
 @pytest.mark.parametrize(
     ("has_sizes", "bits"),
-    [((True, True), "2.00 (1)"), ((True, False), "4.00 (1)"), ((False, False), "4.00 (1)")],
+    [((True, True), "2.000 (1)"), ((True, False), "4.000 (1)"), ((False, False), "4.000 (1)")],
 )
 def test_texts_are_compared_by_bits_per_byte_if_both_state_their_bytes(tmp_path, has_sizes, bits):
     one, other = (
