@@ -1,5 +1,7 @@
 """Is a string with long repeats copied less often?"""
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from experiments.declared import common
@@ -30,9 +32,9 @@ def repeat_effect(attributes: pd.DataFrame) -> "pd.Series[float] | None":
     return above - others
 
 
-def alphabet_lines(folder: str) -> list[str]:
-    study = frame.read(folder)
-    attributes = study.attributes
+def effects(folder: str) -> Iterator[tuple[str, str, "pd.Series[float] | None"]]:
+    """Yield the alphabet, the model and `repeat_effect` of each row of a study's folder."""
+    attributes = frame.read(folder).attributes
     axes = ["task", "model.encodings", "model.convolution_sites"]
     common.check_columns(folder, attributes.columns, [*axes, "chosen"])
     is_asked = (
@@ -42,13 +44,18 @@ def alphabet_lines(folder: str) -> list[str]:
         & attributes["solved"].astype(bool)
         & attributes["chosen"].astype(bool)
     )
-    lines = []
     for (task, encoding, sites), rows in attributes[is_asked].groupby(axes, sort=False):
-        name = " · ".join(filter(None, (encoding, sites)))
-        effect = repeat_effect(rows)
-        if effect is None:
-            lines.append(f"{task:12} {name:22} not used: a side has too few examples")
-            continue
-        interval = statistics.t_interval(effect.to_list(), (-1, 1))
-        lines.append(f"{task:12} {name:22} {effect.mean():+.2f}{common.interval_text(interval)}")
-    return lines
+        yield task, " · ".join(filter(None, (encoding, sites))), repeat_effect(rows)
+
+
+def effect_text(effect: "pd.Series[float] | None") -> str:
+    """Return the mean over seeds with its interval."""
+    if effect is None:
+        return "not used: a side has too few examples"
+    interval = statistics.t_interval(effect.to_list(), (-1, 1))
+    return f"{effect.mean():+.2f}{common.interval_text(interval)}"
+
+
+def alphabet_lines(folder: str) -> list[str]:
+    """Return one line for each row of a study's folder."""
+    return [f"{task:12} {name:22} {effect_text(effect)}" for task, name, effect in effects(folder)]
