@@ -8,8 +8,8 @@ from pe_lab.results.study import Study
 from pe_lab.runs.errors import UserError
 
 
-def real_text_lines(text: Study, suite: pd.DataFrame) -> list[str]:
-    """Return the rows that both studies have, and Kendall's tau of their two orders.
+def tiers(text: Study, suite: pd.DataFrame) -> tuple[list[tuple[str, str, str]], str]:
+    """Return name, bits and share of each row that both studies have, and what their orders say.
 
     A row of a text has its median bits at the point of extrapolation, at the rate that validation
     chooses. A row of the suite has its share of solved runs that extrapolate, over all tasks and
@@ -22,23 +22,29 @@ def real_text_lines(text: Study, suite: pd.DataFrame) -> list[str]:
       UserError: the studies have no row in common.
     """
     bits = _bits(selection.choose(text))
-    scores, lines = [], []
+    scores, rows = [], []
     for row, row_runs in suite[suite["row"].isin(list(bits))].groupby("row"):
         by_seed = common.counts(row_runs)
+        share = "left out: no run of the suite is solved"
         if by_seed["solved"].any():
             scores.append((-bits[str(row)], common.share(by_seed)))
-            lines.append(f"{row:26} {bits[str(row)]:.3f} bits, {common.share_text(by_seed)}")
-        else:
-            lines.append(f"{row:26} left out: no run of the suite is solved")
-    if not lines:
+            share = common.share_text(by_seed)
+        rows.append((str(row), f"{bits[str(row)]:.3f}", share))
+    if not rows:
         raise UserError(f"The suite has none of the text's rows: {', '.join(bits)}.")
     pair = [score for score, _ in scores], [share for _, share in scores]
     reason = common.no_order(*pair)
     if reason is not None:
-        return [*lines, reason]
+        return rows, reason
     tau = common.kendall(*pair)
     holds = "the tiers hold" if tau > common.LEAST_TAU else "another order"
-    return [*lines, f"tau {tau:.2f} over {len(scores)} rows: {holds}"]
+    return rows, f"tau {tau:.2f} over {len(scores)} rows: {holds}"
+
+
+def real_text_lines(text: Study, suite: pd.DataFrame) -> list[str]:
+    """Return one line for each row of `tiers`, and what the orders say."""
+    rows, order = tiers(text, suite)
+    return [*(f"{row:26} {bits} bits, {share}" for row, bits, share in rows), order]
 
 
 def _bits(text: Study) -> dict[str, float]:

@@ -156,7 +156,7 @@ def test_a_row_of_a_text_without_a_solved_run_of_the_suite_is_named(tmp_path):
     text = frame.read(folder_of(tmp_path, {"extrapolation": {"at": 4}}))
     suite = pd.concat([planted({"alibi": 1}), planted({"rope": 1}, solved=False)])
     assert text_tiers.real_text_lines(text, suite)[1:] == [
-        f"{'rope':26} left out: no run of the suite is solved",
+        f"{'rope':26} 3.000 bits, left out: no run of the suite is solved",
         "no order: fewer than two rows",
     ]
 
