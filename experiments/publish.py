@@ -141,8 +141,9 @@ def _check(place: Path, study: Study, options: Options) -> None:
 
 
 def _is_committed(provenance: JsonObject) -> bool:
-    """Whether all processes that trained a run had committed code. None is unknown."""
-    processes = [provenance, *provenance.get("resumed", ())]
+    """Whether all processes that trained or evaluated a run had committed code. None is unknown."""
+    later = (*provenance.get("resumed", ()), *provenance.get("evaluated", ()))
+    processes = [provenance, *later]
     return all(process.get("dirty", False) is False for process in processes)
 
 

@@ -97,21 +97,23 @@ def read(
     try:
         with _classes_of_tfds_alone():
             builder = tfds.core.read_only_builder.builder_from_files(name, data_dir=str(data_dir))
+            available = dict(builder.info.features.items())
+            slices = _slices(name, builder.info.splits)
+            splits = builder.info.splits
+            sizes = [splits[split_slice].num_examples for split_slice in slices.values()]
     except UserError:  # which is a ValueError, too
         raise
     except tfds.core.registered.DatasetNotFoundError as e:
         raise unknown(str(data_dir), name, [*made.HASHES, *names(data_dir)]) from e
-    except ValueError as e:
-        raise UserError(f"{name!r} is no name of a data set: {one_line(e)}") from e
-    available = dict(builder.info.features.items())
+    except Exception as e:  # a wrong name, or a description of the set that is damaged
+        raise UserError(f"{name!r} is no data set that can be read: {one_line(e)}") from e
     wanted_features = tuple(features) or _text_feature(name, available)
     texts = _texts(available)
     for feature in wanted_features:
         if feature not in texts:
             raise unknown(name, feature, texts)
-    slices = _slices(name, builder.info.splits)
-    for split_slice in slices.values():
-        if not builder.info.splits[split_slice].num_examples:
+    for split_slice, size in zip(slices.values(), sizes, strict=True):
+        if not size:
             raise UserError(
                 f"{name} has nothing in {split_slice}: train, validation and test need one example "
                 f"each at least."

@@ -53,6 +53,7 @@ def write_groups(todo: Plan) -> list[Path]:
 
 
 def _prepare(todo: Plan) -> None:
+    run_group_files.check_folders(todo.folder)
     files.remove_remains(todo.folder)
     for path in todo.damaged:
         records.set_aside(path)
@@ -68,8 +69,9 @@ def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
       One sentence for each run that failed again, by run id.
 
     Raises:
-      UserError: there is no study, or it is damaged.
+      UserError: there is no study, it is damaged, or a folder of it is a link.
     """
+    run_group_files.check_folders(folder)
     study = study_files.read(folder)
     names = {run_id: _name(labels) or study.name for labels, run_id in study.entries}
     by_id, damaged = records.read_intact(folder)

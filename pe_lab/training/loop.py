@@ -257,12 +257,16 @@ class Training:
         rows = self.evaluator.rows(self.state.params, points)
         lengths = [point.length for point in points if point.split == "test"]
         chance_levels = self.evaluator.chance_levels(lengths)
-        for index, record in enumerate(previous):
-            if record is None:
-                record = self._record(index)
+        now = provenance.of_start(self.group.run)
+        for index, finished in enumerate(previous):
+            record = finished or self._record(index)
             # The parameters of a diverged run mean nothing.
             new_rows = rows[index] if record["status"] == "finished" else []
-            records.write(self.folder, record_rows.extended(record, new_rows, chance_levels))
+            extended = record_rows.extended(record, new_rows, chance_levels)
+            if finished and extended["rows"] != finished["rows"]:
+                origin = provenance.with_process(finished["provenance"], now)
+                extended = {**extended, "provenance": origin}
+            records.write(self.folder, extended)
         if self.group.run.checkpoints.keep_final:
             checkpoint.keep_last(self.checkpoints)
         else:

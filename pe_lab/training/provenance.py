@@ -69,6 +69,16 @@ def changes(before: JsonObject, now: Provenance) -> JsonObject:
     return {key: value for key, value in parts.items() if before.get(key) != value}
 
 
+def with_process(origin: Provenance, now: Provenance) -> Provenance:
+    """The provenance of a record, with what differs in the process that adds rows to it."""
+    before = list(origin.get("evaluated", []))
+    parts = changes(origin, now)
+    known = [{key: values[key] for key in values if key != "started"} for values in before]
+    if not parts or parts in known:
+        return origin
+    return {**origin, "evaluated": [*before, {"started": now["started"], **parts}]}
+
+
 def commit(package: Path = _PACKAGE) -> str | None:
     """The commit of pe_lab's own checkout; None if it is not known."""
     return _git("rev-parse", "HEAD", package=package) if _is_tracked(package) else None

@@ -214,6 +214,14 @@ def test_the_files_of_a_set_import_nothing_by_its_name(tmp_path, monkeypatch, fi
     assert "canary" not in sys.modules
 
 
+@pytest.mark.parametrize("content", ["", '{"splits": 5}', '{"name": null}', "[" * 100_000])
+def test_a_damaged_description_of_a_set_is_one_sentence(tmp_path, content):
+    name = text.prepare(ROWS, tmp_path)
+    (tmp_path / name / "1.0.0" / "dataset_info.json").write_text(content)
+    with pytest.raises(UserError, match=f"^'{name}' is no data set that can be read: "):
+        text.read(name, tmp_path)
+
+
 def test_nothing_is_left_in_the_temporary_directory(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()

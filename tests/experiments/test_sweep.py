@@ -137,9 +137,18 @@ def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dirty", [True, None])
-def test_a_run_of_code_that_was_not_committed_or_is_unknown_is_not_published(tmp_path, dirty):
-    run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": {"dirty": dirty}}
+@pytest.mark.parametrize(
+    "provenance",
+    [
+        {"dirty": True},
+        {"dirty": None},
+        {"dirty": False, "resumed": [{"dirty": True}]},
+        {"dirty": False, "evaluated": [{"dirty": True}]},
+    ],
+    ids=str,
+)
+def test_a_run_of_code_that_was_not_committed_or_is_unknown_is_not_published(tmp_path, provenance):
+    run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": provenance}
     folder = write_study(tmp_path / "fake", (point("rope", 0), run))
     assert refused("publish", folder, cwd=tmp_path) == (
         f"1 run in {folder}, such as r0, used code that was not committed, or whose commit is "

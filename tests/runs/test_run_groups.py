@@ -57,12 +57,17 @@ def test_a_group_is_known_by_its_runs():
     assert len({RunGroup(runs).group_id for runs in ((a,), (b,), (a, b), (b, a))}) == 4
 
 
-@pytest.mark.parametrize("name", ["groups", "progress", "logs", "slurm"])
-def test_no_group_is_written_where_a_folder_of_the_study_leads_elsewhere(tmp_path, name):
-    study, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
-    study.mkdir()
-    elsewhere.mkdir()
-    (study / name).symlink_to(elsewhere)
-    with pytest.raises(UserError, match=f"{name} is a link, and logs and locks are written into"):
-        run_group_files.write(RunGroup((run(),)), study)
-    assert list(elsewhere.iterdir()) == []
+@pytest.mark.parametrize(
+    "name", ["records", "groups", "progress", "logs", "slurm", "checkpoints/0"]
+)
+def test_a_folder_of_a_study_that_leads_elsewhere_is_refused(tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).symlink_to(tmp_path)
+    with pytest.raises(UserError, match=f"{name} is a link, and pe_lab writes into the study's"):
+        run_group_files.check_folders(tmp_path)
+
+
+def test_a_folder_of_checkpoints_may_be_on_another_disk(tmp_path):
+    (tmp_path / "disk" / "0").mkdir(parents=True)
+    (tmp_path / "checkpoints").symlink_to(tmp_path / "disk")
+    run_group_files.check_folders(tmp_path)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import evaluation_points, records
 from pe_lab.runs.studies import study_files
 from pe_lab.sweeps import plans, study, sweep
@@ -190,3 +191,19 @@ def test_the_command_of_a_run_group_prints_its_events_alone(tmp_path):
     assert lines[-1] == '{"event": "finished"}'
     for printed in ("at import", "from C", "from a program"):
         assert printed in done.stderr
+
+
+def test_files_behind_a_linked_folder_are_not_set_aside(tmp_path):
+    """A damaged record is renamed. A file of somebody else would look like one."""
+    folder, elsewhere = tmp_path / "study", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / "settings.json").write_text("{}")
+    (folder / "records").symlink_to(elsewhere)
+    group = tiny.group("rope")
+    entries = [study.Entry({"seed": str(run.seed)}, run) for run in group.runs]
+    todo = plans.make(study.ExpandedStudy("fake", tuple(entries)), folder)
+    for start in (sweep.run, lambda todo, launcher: sweep.retry(todo.folder, launcher)):
+        with pytest.raises(UserError, match="records is a link"):
+            start(todo, Ends(1))
+    assert [path.name for path in elsewhere.iterdir()] == ["settings.json"]

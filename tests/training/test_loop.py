@@ -9,6 +9,7 @@ import pytest
 from pe_lab.runs import config
 from pe_lab.runs.plugins import plugins
 from pe_lab.runs.records import records
+from pe_lab.training import provenance
 from pe_lab.training.loop import Training, train_run_group
 from tests import members, tiny
 from tests.training.group_records import by_seed
@@ -156,6 +157,19 @@ def test_a_finished_training_is_evaluated_again_without_training_and_nothing_mea
         assert {k: v for k, v in after.items() if k not in grown} == {
             k: v for k, v in before[seed].items() if k not in grown
         }
+
+
+@pytest.mark.slow
+def test_rows_that_a_later_process_adds_name_what_differs_in_it(tmp_path, monkeypatch):
+    train_run_group(tiny.group("rope", seeds=1), tmp_path)
+    real = provenance.provenance
+    monkeypatch.setattr(provenance, "provenance", lambda run: {**real(run), "python": "3.99"})
+    train_run_group(tiny.group("rope", seeds=1), tmp_path)  # nothing is added
+    assert "evaluated" not in by_seed(tmp_path)[0]["provenance"]
+    train_run_group(tiny.group("rope", seeds=1, evaluate__lengths=(6,)), tmp_path)
+    (later,) = by_seed(tmp_path)[0]["provenance"]["evaluated"]
+    assert later.pop("started")
+    assert later == {"python": "3.99"}
 
 
 @pytest.mark.full

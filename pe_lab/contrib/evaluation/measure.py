@@ -17,7 +17,7 @@ from pe_lab.runs import config
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import code_versions, record_rows, records, run_group_files
 from pe_lab.runs.records.evaluation_points import EvaluationPoint, missing
-from pe_lab.runs.records.record_schema import JsonObject, Provenance, Record, RecordRow, Sources
+from pe_lab.runs.records.record_schema import JsonObject, Record, RecordRow, Sources
 from pe_lab.runs.run import RunGroup
 from pe_lab.runs.settings.labels import agrees
 from pe_lab.runs.specs import override_specs
@@ -89,13 +89,13 @@ def add(
       UserError: no run is selected, or one of them kept no parameters, refuses the override, has
         measured a point already, or was measured with other code; then nothing is measured.
     """
+    run_group_files.check_folders(folder)
     chosen = _chosen(folder, request.select)
     # All jobs are checked before the first one is measured.
     jobs = [job for job in _jobs(folder, chosen, request) if job.points]
-    begin()
     num_runs = 0
     for number, job in enumerate(jobs, 1):
-        num_measured = _measure(folder, job)
+        num_measured = _measure(folder, job, begin)
         names = " + ".join(e.name for e in job.group.run.model.encodings) or "no encoding"
         report(
             f"{number} of {len(jobs)} run groups: {names}, {num_measured} runs measured at "
@@ -228,13 +228,12 @@ def _check_data(record: Record, setup: Setup) -> None:
         )
 
 
-def _measure(folder: Path, job: Job) -> int:
+def _measure(folder: Path, job: Job, begin: Callable[[], None]) -> int:
     """Add the missing rows of each run; the number of runs that lacked some.
 
     Raises:
-      UserError: another process trains or evaluates the run group, or its lock is elsewhere.
+      UserError: another process trains or evaluates the run group.
     """
-    run_group_files.check_folders(folder)
     first = next(iter(job.chosen.values()))
     state, group = load_state(folder, first)
     file = run_group_files.path_of(folder, checkpoint_of(folder, first)["run_group"])
@@ -244,6 +243,7 @@ def _measure(folder: Path, job: Job) -> int:
                 f"Another process trains or evaluates the run {first['run_id']}: start again "
                 f"with --only-missing when it has ended."
             )
+        begin()
         return _measure_group(folder, job, state, group)
 
 
@@ -268,17 +268,7 @@ def _measure_group(folder: Path, job: Job, state: TrainState, group: RunGroup) -
         record = records.read(records.path_of(folder, run_id))
         extended = record_rows.extended(record, rows, chance_levels)
         if extended["rows"] != record["rows"]:
-            records.write(folder, {**extended, "provenance": _with_process(record, now)})
+            origin = provenance.with_process(record["provenance"], now)
+            records.write(folder, {**extended, "provenance": origin})
             num_measured += 1
     return num_measured
-
-
-def _with_process(record: Record, now: Provenance) -> Provenance:
-    """The provenance of a record, with what differs in the process that adds rows to it."""
-    origin = record["provenance"]
-    before = list(origin.get("evaluated", []))
-    changes = provenance.changes(origin, now)
-    known = [{key: values[key] for key in values if key != "started"} for values in before]
-    if not changes or changes in known:
-        return origin
-    return {**origin, "evaluated": [*before, {"started": now["started"], **changes}]}

@@ -16,6 +16,7 @@ from pe_lab.contrib.grids.tables import setting_tables
 from pe_lab.results import frame, notes, selection, signs
 from pe_lab.results.formats import DASH, Cell, Table, number
 from pe_lab.results.study import Study
+from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies.analysis_spec import SEPARATOR, AnalysisSpec
 
@@ -101,9 +102,12 @@ def step_times(files: Iterable[Path]) -> dict[str, float]:
     for file in files:
         if not file.exists():
             continue
-        for figure in json.loads(file.read_text(encoding="utf-8")):
-            # The first figure of an encoding is for the shorter context.
-            times.setdefault(figure["label"], figure["times_first"])
+        try:
+            for figure in json.loads(file.read_text(encoding="utf-8")):
+                # The first figure of an encoding is for the shorter context.
+                times.setdefault(figure["label"], float(figure["times_first"]))
+        except (ValueError, LookupError, TypeError, RecursionError) as e:
+            raise UserError(f"{file} is damaged ({one_line(e)}): measure it again.") from e
     return times
 
 

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import functools
 import hashlib
+import importlib.util
 import inspect
 import sys
 from importlib.machinery import PathFinder
@@ -15,7 +16,8 @@ from pe_lab.runs.plugins import allowed_plugins, plugins
 
 MODULES = "modules"  # the family of the modules that users' classes import
 _INSTALLED = {"site-packages", "dist-packages"}
-_NO_SOURCE = (UserError, OSError, SyntaxError, ValueError)
+# NotImplementedError: a record names a family that is no relative path.
+_NO_SOURCE = (UserError, OSError, SyntaxError, ValueError, NotImplementedError)
 
 
 def source_digest(family: str, name: str) -> str | None:
@@ -78,7 +80,7 @@ def _imported_names(module: str, file: Path) -> set[str]:
     if file.stem != "__init__":
         package.pop()
     names = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -95,7 +97,7 @@ def file_of_class(family: str, name: str) -> Path | None:
     """
     module_name, _, class_name = name.partition(":")
     file = _file_of_module(module_name)
-    if file is not None and class_name in _class_names(file.read_text(encoding="utf-8")):
+    if file is not None and class_name in _class_names(file.read_bytes()):
         return file
     source = inspect.getsourcefile(plugins.find(family, name))
     return None if source is None else Path(source)
@@ -103,22 +105,20 @@ def file_of_class(family: str, name: str) -> Path | None:
 
 def _file_of_module(name: str) -> Path | None:
     """Return the Python file of a module, which is not imported, nor are its packages."""
-    folders = None
-    origin = None
-    parts = name.split(".")
-    for count in range(1, len(parts) + 1):
-        if count > 1 and folders is None:
-            return None  # a module that is no package has no modules
-        spec = PathFinder.find_spec(".".join(parts[:count]), folders)
-        if spec is None:
-            return None
-        folders = spec.submodule_search_locations
-        origin = spec.origin
+    top, *inner = name.split(".")
+    # An editable install may have a finder of its own for its top modules.
+    spec = importlib.util.find_spec(top)
+    for part in inner:
+        # A module that is no package has no modules.
+        folders = list(spec.submodule_search_locations or ()) if spec else []
+        # The whole name would need the parent of a package without __init__.py to be imported.
+        spec = PathFinder.find_spec(part, folders) if folders else None
+    origin = spec.origin if spec else None
     return Path(origin) if origin and origin.endswith(".py") else None
 
 
 @functools.cache
-def _class_names(source: str) -> set[str]:
+def _class_names(source: bytes) -> set[str]:
     """Return the names of the classes that a file defines at its top level."""
     nodes = ast.parse(source).body
     return {node.name for node in nodes if isinstance(node, ast.ClassDef)}

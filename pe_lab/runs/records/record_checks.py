@@ -35,16 +35,30 @@ def mistake(record: JsonObject) -> str | None:
     sources = record["provenance"].get("sources")
     if sources is not None and not _has_digests(sources):
         return "the sources of its provenance are not digests by the name of a plugin"
+    if reason := _mistake_in_processes(record["provenance"]):
+        return reason
     if not record["config"]:
         return "its config is empty"
     for key in _LISTS:
-        entries = record[key]
-        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        if not _are_objects(record[key]):
             return f"its {key} are not a list of JSON objects"
     for row in record["rows"]:
         if reason := _mistake_in_row(row):
             return reason
     return _repetition(record)
+
+
+def _mistake_in_processes(provenance: JsonObject) -> str | None:
+    if not isinstance(provenance.get("jax_settings", {}), dict):
+        return "the jax_settings of its provenance are not a JSON object"
+    for key in ("resumed", "evaluated"):
+        if not _are_objects(provenance.get(key, [])):
+            return f"the {key} of its provenance is not a list of JSON objects"
+    return None
+
+
+def _are_objects(entries: object) -> bool:
+    return isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
 
 
 def _mistake_in_row(row: JsonObject) -> str | None:

@@ -68,26 +68,24 @@ def later_mark(file: Path) -> Path:
 
 
 def check_folders(folder: Path) -> None:
-    """Check that the logs and locks of a study are written into its own folder.
+    """Check that records, logs and locks of a study are written into its own folder.
+
+    A folder of checkpoints may be a link, to a larger disk, but none of its run groups.
 
     Raises:
       UserError: one of its folders is a link.
     """
-    for name in ("groups", "progress", "logs", "slurm"):
-        if (folder / name).is_symlink():
+    names = ("records", "groups", "progress", "logs", "slurm")
+    for path in (*(folder / name for name in names), *(folder / "checkpoints").glob("*")):
+        if path.is_symlink():
             raise UserError(
-                f"{folder / name} is a link, and logs and locks are written into the study's own "
-                f"folder alone: replace the link by a folder."
+                f"{path} is a link, and pe_lab writes into the study's own folder alone: replace "
+                f"the link by a folder."
             )
 
 
 def write(group: RunGroup, folder: Path) -> Path:
-    """Write the file of a run group into a study's folder.
-
-    Raises:
-      UserError: logs or locks would be written elsewhere.
-    """
-    check_folders(folder)
+    """Write the file of a run group into a study's folder."""
     file = path_of(folder, group.group_id)
     runs = [run.to_dict() for run in group.runs]
     run_ids = [run.run_id for run in group.runs]
@@ -100,7 +98,7 @@ def each(folder: Path) -> Iterator[WrittenGroup]:
     for file in paths(folder):
         try:
             content = files.read_object(file)
-            run_ids = tuple(content["run_ids"])
+            run_ids = tuple(map(str, content["run_ids"]))
             steps = content["runs"][0]["train"]["steps"]
         except (OSError, ValueError, LookupError, TypeError):  # damaged, or of an older version
             continue

@@ -16,6 +16,7 @@ from typing import Any
 
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records.record_schema import JsonObject
+from pe_lab.runs.system import texts
 
 STANDARD = MappingProxyType(
     {
@@ -64,7 +65,7 @@ def recorded() -> JsonObject:
         settings[name] = _plain(jax.config.values[name])
     for name in _VARIABLES:
         if name in os.environ:
-            settings[name] = os.environ[name]
+            settings[name] = texts.printable(os.environ[name])  # as a reader will have it
     return settings
 
 

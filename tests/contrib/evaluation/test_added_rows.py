@@ -51,7 +51,7 @@ def test_runs_that_another_process_trains_or_evaluates_are_left_alone(folder):
             stack.enter_context(locks.held(file.with_suffix(".lock")))
         before = files(folder)
         with pytest.raises(UserError, match=r"^Another process trains or evaluates the run"):
-            measure.add(folder, ask(4))
+            evaluated(folder, ask(4))  # and leaves no mark
         assert files(folder) == before
 
 
@@ -94,7 +94,7 @@ def test_no_lock_is_written_where_the_folder_of_groups_leads_elsewhere(folder, t
     (folder / "groups").symlink_to(elsewhere)
     before = sorted(elsewhere.iterdir())
     with pytest.raises(UserError, match="groups is a link"):
-        measure.add(folder, ask(4))
+        evaluated(folder, ask(4))
     assert sorted(elsewhere.iterdir()) == before
 
 

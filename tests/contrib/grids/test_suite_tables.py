@@ -5,6 +5,7 @@ import pytest
 
 from pe_lab.contrib.grids import comparison, forms, suite_page, suite_tables
 from pe_lab.results import formats, frame, read_analysis_spec
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.settings.declarations import older_values
 from pe_lab.runs.settings.evaluation_settings import Evaluate
 from pe_lab.runs.settings.settings import Model, Train
@@ -238,6 +239,14 @@ def test_the_first_file_with_a_step_time_counts(tmp_path):
     first.write_text('[{"label": "rope", "times_first": 1.25}]')
     second.write_text('[{"label": "rope", "times_first": 1.5}]')
     assert suite_tables.step_times([first, second, tmp_path / "none.json"]) == {"rope": 1.25}
+
+
+@pytest.mark.parametrize("content", ["", "5", "[{}]", '[{"label": "rope", "times_first": []}]'])
+def test_a_damaged_file_of_step_times_is_named(tmp_path, content):
+    file = tmp_path / "cost.json"
+    file.write_text(content)
+    with pytest.raises(UserError, match=r"cost\.json is damaged \(.+\): measure it again"):
+        suite_tables.step_times([file])
 
 
 def test_a_row_stands_beside_published_ones_by_the_rule_of_the_front_page(tmp_path, published):

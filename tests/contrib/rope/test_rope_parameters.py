@@ -264,7 +264,13 @@ def test_the_command_prints_encodings_of_a_config(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [("{", "cannot be read as JSON"), ("[]", "must hold an object, got")]
+    ("content", "message"),
+    [
+        ("{", "cannot be read as JSON"),
+        ("[" * 100_000, "cannot be read as JSON"),
+        ("[]", "must hold an object, got"),
+    ],
+    ids=["open", "deep", "list"],
 )
 def test_the_command_refuses_what_is_no_config(tmp_path, content, message):
     file = tmp_path / "config.json"

@@ -1,5 +1,6 @@
 """A class from a package of the user is found, resolved and built like one of pe_lab."""
 
+import importlib.util
 import shutil
 import sys
 from pathlib import Path
@@ -197,6 +198,49 @@ NESTED = {
     "SCALE": "",  # a name of the helper, not a module
     "apart/mine": "from .base import Base\nfrom apart_helper import SCALE\nclass Mine(Base): 0\n",
 }
+
+
+@pytest.mark.parametrize("start", [b"\xef\xbb\xbf", b"# -*- coding: latin-1 -*-\n# \xe9\n"])
+def test_a_file_of_any_encoding_that_python_reads_has_a_digest(tmp_path, monkeypatch, start):
+    (tmp_path / "encoded.py").write_bytes(start + b"import encoded_helper\nclass Mine: 0\n")
+    (tmp_path / "encoded_helper.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert plugin_sources.source_digest("encodings", "encoded:Mine") is not None
+    assert plugin_sources.imported_modules("encoded") == ["encoded_helper"]
+
+
+def test_a_module_below_a_folder_without_an_init_file_has_a_digest(tmp_path, monkeypatch):
+    (tmp_path / "outside" / "inner").mkdir(parents=True)
+    (tmp_path / "outside" / "__init__.py").write_text("")
+    (tmp_path / "outside" / "inner" / "mine.py").write_text("class Mine: 0\n")
+    (tmp_path / "lazy.py").write_text("def load():\n    from outside.inner.mine import Mine\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "outside" not in sys.modules
+    assert plugin_sources.source_digest("encodings", "outside.inner.mine:Mine") is not None
+    assert set(plugin_sources.imported_modules("lazy")) == {"outside", "outside.inner.mine"}
+
+
+def test_modules_of_an_editable_install_are_found_by_its_finder(tmp_path, monkeypatch):
+    """Some installs add no folder to the path, but a finder of the package's name."""
+    package = tmp_path / "editable_package"
+    package.mkdir()
+    for name, text in (("__init__", ""), ("mine", "from . import helper\n"), ("helper", "")):
+        (package / f"{name}.py").write_text(text)
+
+    class Finder:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name == package.name:
+                return importlib.util.spec_from_file_location(name, package / "__init__.py")
+            return None
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    modules = plugin_sources.imported_modules("editable_package.mine")
+    assert modules == ["editable_package", "editable_package.helper"]
+
+
+def test_a_family_of_a_record_that_is_no_folder_has_no_digest():
+    assert plugin_sources.source_digest(".etc", "y") is None
 
 
 def test_sources_have_the_modules_that_a_users_class_imports(tmp_path, monkeypatch):

@@ -50,6 +50,18 @@ def test_a_record_as_pe_lab_writes_it_is_read(tmp_path):
             ({"provenance": {"sources": sources}}, UNNAMED)
             for sources in (["a"], 1, {"tasks/copy": 5}, {"tasks/copy": ["a"]})
         ),
+        (
+            {"provenance": {"jax_settings": []}},
+            "the jax_settings of its provenance are not a JSON object",
+        ),
+        *(
+            (
+                {"provenance": {key: entries}},
+                f"the {key} of its provenance is not a list of JSON objects",
+            )
+            for key in ("resumed", "evaluated")
+            for entries in (5, ["x"])
+        ),
         ({"rows": [{**ROW, "sources": 1}]}, "the sources of a row are 1"),
         ({"rows": [ROW, {**ROW, "value": 0.75}]}, f"it has two {AT_8}"),
         ({"rows": [ROW, {**ROW, "sources": {}}]}, f"it has two {AT_8}"),

@@ -13,7 +13,7 @@ from pe_lab import cli
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
 from pe_lab.runs.records import records, run_group_files
-from pe_lab.runs.system import jax_settings
+from pe_lab.runs.system import jax_settings, texts
 from pe_lab.training import process, trained_runs
 from pe_lab.training.build import build_setup
 from tests import tiny
@@ -80,6 +80,14 @@ def test_the_standard_settings_are_those_of_jax():
     done = subprocess.run([sys.executable, "-c", program], env=clean, capture_output=True)
     assert json.loads(done.stdout) == dict(jax_settings.STANDARD)
     assert OTHER.keys() == jax_settings.STANDARD.keys()
+
+
+@pytest.mark.parametrize("flags", ["--a\n--b", "--a=\udcff"])
+def test_a_variable_is_recorded_as_a_reader_will_have_it(flags, monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", flags)
+    text = jax_settings.recorded()["XLA_FLAGS"]
+    assert text == flags.encode("unicode_escape").decode()
+    assert texts.printable(text) == text
 
 
 @EACH

@@ -32,7 +32,7 @@ def run(options: Options) -> int:
         )
     try:
         config = json.loads(options.file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, RecursionError) as e:
         raise UserError(f"{options.file} cannot be read as JSON: {one_line(e)}.") from e
     if not isinstance(config, dict):
         raise UserError(f"{options.file} must hold an object, got {type(config).__name__}.")
