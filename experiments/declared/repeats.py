@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from experiments.declared import common
-from pe_lab.results import frame, statistics
+from pe_lab.results import formats, frame, statistics
 
 LEAST_SHARE_OF_EXAMPLES = 0.1
 
@@ -53,7 +53,7 @@ def effect_text(effect: "pd.Series[float] | None") -> str:
     if effect is None:
         return "not used: a side has too few examples"
     interval = statistics.t_interval(effect.to_list(), (-1, 1))
-    return f"{effect.mean():+.2f}{common.interval_text(interval)}"
+    return formats.difference(float(effect.mean()), interval)
 
 
 def alphabet_lines(folder: str) -> list[str]:
