@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from configs import alphabet
 from docs.build import markdown
 from docs.build.published import STUDIES
 from experiments.declared import common, repeats
@@ -29,7 +30,11 @@ def lookups(root: Path) -> dict[str, Any]:
     for name in names:
         cells = [texts.get((task, name), "not solved") for task in tasks]
         effects.append([f"`{name}`", *cells])
+    few, some, many = alphabet.ALPHABETS
     return {
+        "few": str(few),
+        "some": str(some),
+        "many": str(many),
         "shares": markdown.table(shares),
         "share": share,
         "effects": markdown.table(effects),
