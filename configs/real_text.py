@@ -15,8 +15,8 @@ their positions are trained. The last row has convolutions of width 4 and no pos
 
 Twelve rows, three rates and five seeds: 180 runs. A run has 2.8e13 FLOPs in training and 4e12 in
 its test. On a busy machine, a step of nine of the rows took 0.44 to 0.53 core-seconds, and one
-with convolutions 0.64: 24 core-hours of training, and 27 with the tests. At the 340 GFLOP/s that
-lm_extrapolation:scaled reached on two idle cores, training and tests take 9.5 core-hours.
+with convolutions 0.64: 24 core-hours of training, and 27 with the tests. At the 52 to 68 GFLOP/s
+that a run group of lm_extrapolation:scaled reached, training and tests take 24 to 31 core-hours.
 
 Declared before the runs. All numbers are bits per byte on the same bytes, at the rate that
 validation chooses for a row; an interval is that of the tables, over five seeds:
