@@ -80,7 +80,7 @@ def add(
     """Measure, and add rows to the records of a study's finished runs.
 
     Args:
-      begin: called after all checks, before the first measurement.
+      begin: called after all checks, before each run group is measured.
 
     Returns:
       The number of runs with new rows.

@@ -106,8 +106,11 @@ def file_of_class(family: str, name: str) -> Path | None:
 def _file_of_module(name: str) -> Path | None:
     """Return the Python file of a module, which is not imported, nor are its packages."""
     top, *inner = name.split(".")
-    # An editable install may have a finder of its own for its top modules.
-    spec = importlib.util.find_spec(top)
+    try:
+        # An editable install may have a finder of its own for its top modules.
+        spec = importlib.util.find_spec(top)
+    except ValueError:  # it is imported and has no spec, as __main__ or a module that code made
+        spec = PathFinder.find_spec(top)
     for part in inner:
         # A module that is no package has no modules.
         folders = list(spec.submodule_search_locations or ()) if spec else []

@@ -3,6 +3,7 @@
 import importlib.util
 import shutil
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -237,6 +238,15 @@ def test_modules_of_an_editable_install_are_found_by_its_finder(tmp_path, monkey
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
     modules = plugin_sources.imported_modules("editable_package.mine")
     assert modules == ["editable_package", "editable_package.helper"]
+
+
+def test_an_import_of_a_module_without_a_spec_hides_no_other_one(tmp_path, monkeypatch):
+    (tmp_path / "whole.py").write_text("import __main__, a_made_module, the_helper\n")
+    (tmp_path / "the_helper.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("__main__", "a_made_module"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    assert plugin_sources.imported_modules("whole") == ["the_helper"]
 
 
 def test_a_family_of_a_record_that_is_no_folder_has_no_digest():
