@@ -1,12 +1,12 @@
 """Do claims of public speedruns about positions hold in small models, at each size and budget?
 
-    pe-lab sweep configs/speedruns.py               # text, width 64: 4.8 core-hours
+    pe-lab sweep configs/speedruns.py               # text, width 64: 3.2 core-hours
     pe-lab sweep configs/speedruns.py:copying       # copy with repeated symbols: 3.3
-    pe-lab sweep configs/speedruns.py:text_wide     # text, width 128: 2.6
+    pe-lab sweep configs/speedruns.py:text_wide     # text, width 128: 3.3
     pe-lab sweep configs/speedruns.py:deep          # the same copying, 4 layers: 1.5
     pe-lab sweep configs/speedruns.py:recall        # 1.8
     pe-lab sweep configs/speedruns.py:flip_flop     # 0.8
-    pe-lab sweep configs/speedruns.py:text_muon     # text, width 64, Muon: 0.9
+    pe-lab sweep configs/speedruns.py:text_muon     # text, width 64, Muon: 0.7
     pe-lab sweep configs/speedruns.py:smoke         # a small form
 
 docs/claims.md has the claims, their sources and our verdicts. Forms are in the order of their
@@ -15,9 +15,8 @@ lengths and batches of suite_grid. Text is that of real_text up to 1,024 bytes, 
 the command that prepares the corpus. Two learning rates and five seeds, the fewest that give a
 contrast an interval. The text has 220 runs, half of them with a quarter of the steps; copying has
 half and all of the steps of suite_grid. The other forms have one budget. Core-hours of tasks are
-the estimate of `--dry-run`. Those of text are 1e13 FLOPs of a run of width 64 and 3e13 of width
-128, at 90 and 170 GFLOP/s of an idle core, and are two to three times as many on a busy one. In all
-about 15.7.
+the estimate of `--dry-run`, and those of text are that estimate at the 64 GFLOP/s of the pilot of
+real_text. In all about 14.6.
 
 Declared before the runs, at the rate that validation chooses: the contrasts below, in exact match
 at 1, 1.125 and 2 times the training length, and for text in bits per byte at the training length
@@ -49,7 +48,7 @@ About the rows:
 - MarinFold's smear adds two earlier tokens to the embedding, without a gate. `nope + smear` adds
   one with a gate; convolutions of 3 read two, at all sites of a Canon layer.
 - Exclusive self-attention has the learned fraction of modded-nanogpt. It is trained on text of
-  width 64 only, where it takes about 0.6 core-hours, 1.4 times as long as RoPE.
+  width 64 only, where it takes 1.4 times as long as RoPE.
 - Of hybrids, SmolLM3 has no RoPE on every fourth layer, and Command R7B also has windows on the
   other layers, of half the longest training example.
 
