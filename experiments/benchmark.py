@@ -4,8 +4,9 @@
         [--steps=3] [--out=FILE.json] [--compare [--only=rope,t5_bias]] [--profile]
         [--members=1,9] [--evaluation] [--peer] [--workers=2]
 
-By default the config is measured without its sweep. --compare measures every run of the sweep, one
-step of each in turn, relative to the first; --only selects some of them. --steps=0 only compiles.
+By default the config is measured without its sweep. --compare measures every program of the sweep,
+which runs that differ in seed or learning rate share: one step of each in turn, relative to the
+first. --only selects some of them. --steps=0 only compiles.
 --profile reports the time of a step by the function of pe_lab that causes it. --members trains
 several seeds in one program. --evaluation times the whole evaluation and compares it with training.
 --peer compares the same model in x-transformers, in float32 and in half precision if torch has it
@@ -42,6 +43,7 @@ from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.records import records
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import Run
+from pe_lab.runs.studies.analysis_spec import SEED_AXES
 from pe_lab.sweeps.launchers import local
 from pe_lab.training.provenance import provenance
 
@@ -187,9 +189,14 @@ def _runs(file: StudyConfig, options: Options) -> tuple[list[str], list[Run]]:
     study = file.expanded()
     labels: dict[str, str] = {}  # of the first entry of each run
     for entry in study.entries:
-        labels.setdefault(entry.run.run_id, " · ".join(filter(None, entry.labels.values())))
+        words = [label for axis, label in entry.labels.items() if axis not in SEED_AXES]
+        labels.setdefault(entry.run.run_id, " · ".join(filter(None, words)))
     only = tuple(options.only) or ("",)
-    runs = [run for run in study.runs if labels[run.run_id].startswith(only)]
+    programs: dict[Run, Run] = {}  # the first run of each
+    for run in study.runs:
+        if labels[run.run_id].startswith(only):
+            programs.setdefault(run.group_key(), run)
+    runs = [*programs.values()]
     if not runs:
         raise unknown("--only: the sweep", only[0], labels.values())
     return [labels[run.run_id] for run in runs], runs

@@ -27,6 +27,32 @@ def test_compiled_programs_are_in_a_folder_of_the_user_or_nowhere(monkeypatch, h
     assert (folder.parent if folder else None) == expected
 
 
+@pytest.mark.parametrize(
+    ("home", "variable", "enabled", "used"),
+    [
+        ("/home/x", None, True, True),
+        ("/home/x", None, False, False),
+        ("~", None, True, False),  # no folder of the user
+        ("~", "/programs", True, True),
+        ("/home/x", "/programs", True, True),
+    ],
+)
+def test_compiled_programs_are_kept_where_there_is_a_folder(
+    monkeypatch, home, variable, enabled, used
+):
+    values = {}
+    monkeypatch.setattr(compilation_cache.jax.config, "update", values.__setitem__)
+    monkeypatch.setenv("HOME", home)
+    for name in ("XDG_CACHE_HOME", "JAX_COMPILATION_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    if variable is not None:
+        monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", variable)
+    compilation_cache.use(enabled)
+    assert values["jax_enable_compilation_cache"] == used
+    own = str(compilation_cache.folder()) if used and variable is None else None
+    assert values.get("jax_compilation_cache_dir") == own
+
+
 def test_each_kind_of_cpu_has_a_folder_of_its_own(monkeypatch):
     names = []
     for flags in ("sse avx", "sse avx avx512f", "sse avx"):

@@ -38,12 +38,13 @@ def call(call_main, tmp_path):
 SWEEP = """
 from pe_lab.runs import grid
 def sweep():
-    return grid.product({"model.encodings": [(dict(name="nope"),), (dict(name="shaw", clip=2),)]})
+    encodings = [(dict(name="nope"),), (dict(name="shaw", clip=2),)]
+    return grid.product({"model.encodings": encodings}, {"seed": range(2)})
 """
 
 
 @pytest.mark.full
-def test_with_compare_every_run_of_the_sweep_is_measured_under_its_label(call, tmp_path):
+def test_with_compare_every_program_of_the_sweep_is_measured_under_its_label(call, tmp_path):
     (tmp_path / "small.py").write_text(CONFIG + SWEEP, encoding="utf-8")
     out = tmp_path / "figures.json"
     status, said, err = call("--compare", "--steps=0", f"--out={out}")
