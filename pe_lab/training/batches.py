@@ -64,6 +64,7 @@ class ModelBatch:
     def shorten(self, num_tokens: tuple[int, ...]) -> "ModelBatch":
         """The first tokens of each stream, whose numbers are in the order of `masks`."""
         lengths = dict(zip(self.streams, num_tokens, strict=True))
+        # Labels belong to the stack that answers; an encoder's stream may have another length.
         length = lengths[answering_stack(lengths)]
         return ModelBatch(
             streams={name: self.streams[name].shorten(lengths[name]) for name in lengths},
@@ -87,6 +88,7 @@ def draw_lengths(
       first_step: the step at which the run started; a schedule of lengths counts from there.
     """
     train = setup.run.train
+    # Static: a distribution computes its weights in NumPy while the program is traced.
     lengths = np.arange(train.min_length, train.max_length + 1)
 
     def draw(key: Key[Array, ""]) -> Int[Array, ""]:
@@ -94,9 +96,11 @@ def draw_lengths(
 
     key = stream_key(key, LENGTHS)
     if train.length_per == "step":
+        # The key depends on the step alone, so all examples of the step have one length.
         one_key = fold(key, step[None])
         length = jax.vmap(draw)(one_key)
         return jnp.broadcast_to(length, index.shape)
+    # By example, so that an example of a finite training set keeps its length.
     keys = fold(key, index)
     return jax.vmap(draw)(keys)
 
@@ -109,8 +113,10 @@ def draw_examples(
     data: PyTree = None,
 ) -> Batch:
     """Draw and lay out one training example for each key, in the shapes of length `bound`."""
+    # Inputs that are held out for evaluation are drawn again.
     rule = setup.split_rule
     examples = splits.draw(setup.task, rule, keys, lengths, bound, data, held_out=False)
+    # A layout is written for one example; vmap adds the batch axis.
     lay_out = functools.partial(setup.layout, setup.task)
     return jax.vmap(lay_out)(examples)
 
@@ -159,6 +165,7 @@ def add_positions(
       train: several examples are packed into one context, where the layout says so.
       offset: added to every position.
     """
+    # Evaluation measures each example alone, also in layouts that pack training contexts.
     count = setup.layout.examples_per_context if train else 1
     contexts = pack(batch, count) if count > 1 else batch
     stream = functools.partial(_stream, setup, train=train, offset=offset)
@@ -196,14 +203,17 @@ def _stream(
         # Every example has its own positions, which are packed as its tokens are.
         example_mask = examples.mask
         rows = positions_of(scheme_keys, example_mask, examples.structure, None)
-        num_rows, _, _, *axes = rows.shape
+        num_rows, _, _, *axes = rows.shape  # (layers or 1, examples or 1, length, *axes)
+        # A scheme may give one row for all examples, but packing needs a row for each.
         rows = jnp.broadcast_to(rows, (num_rows, *example_mask.shape, *axes))
         pack_rows = functools.partial(packed, mask=example_mask, k=num_packed)
         positions.append(jax.vmap(pack_rows)(rows))
     if is_apart:
+        # Positions restart inside of a context, so no fast form for one arange may be used.
         arange = (False,) * len(positions)
         return Stream(tokens, tuple(positions), mask, segments, arange)
     arange = tuple(scheme.arange for scheme in setup.schemes)
+    # Without a document mask the packed examples see each other, so they are one segment.
     return Stream(tokens, tuple(positions), mask, None, arange)
 
 
@@ -237,10 +247,11 @@ def _positions(
     positions = as_positions(positions)  # before the offset, which a narrow type cannot hold
     valid = mask
     is_shared = positions.shape[1] == 1  # one row for the whole batch
+    # A position is used if any example has a token there.
     if is_shared and len(mask) > 1:
         valid = mask.any(axis=0, keepdims=True)
     valid = valid[None]
-    if positions.ndim == 4:
+    if positions.ndim == 4:  # (layers, batch, length, axes)
         valid = valid[..., None]
     return jnp.where(valid, positions + offset, 0)
 
@@ -275,7 +286,7 @@ def reduce_loss(
     losses = jnp.where(counted, losses, 0)
     if reduction == "token":
         total = losses.sum()
-        num_counted = jnp.maximum(counted.sum(), 1)
+        num_counted = jnp.maximum(counted.sum(), 1)  # 0 instead of 0 / 0 if nothing is counted
         return total / num_counted
     if segments is not None:
         numbers = jnp.arange(1, examples_per_context + 1)

@@ -31,7 +31,7 @@ Notes = JsonObject  # JSON that belongs to a state
 Arrays = dict[str, Any]  # by their path in the state
 
 FILES = "sha256.json"  # sha256 of each file of a checkpoint, by its path
-_NUM_STEPS = 2
+_NUM_STEPS = 2  # the older one is the fallback if the newest is damaged
 _CURVE = "curve"  # folder of the points of a curve, inside of a run group's folder
 
 
@@ -46,6 +46,7 @@ def save(folder: Path, step: int, state: PyTree, notes: Notes) -> None:
       notes: JSON that belongs to the state.
     """
     _write(folder, step, state, notes)
+    # After the write: a kill between the two leaves one step too many, never too few.
     _keep_newest(folder, _NUM_STEPS)
 
 
@@ -74,9 +75,10 @@ def points(folder: Path, like: State) -> Iterator[State]:
 def _write(folder: Path, step: int, state: PyTree, notes: Notes | None) -> None:
     from orbax.checkpoint import v1 as ocp  # takes a second, which a start does not need
 
-    path = folder.absolute() / str(step)
+    path = folder.absolute() / str(step)  # orbax refuses relative paths
     leaves = _named(state)
     metadata = {"digest": _digest(leaves, notes), "notes": notes}
+    # A training that is resumed writes the curve points after its checkpoint again.
     ocp.save(path, leaves, overwrite=True, custom_metadata=metadata)
     digests = {}
     for file in sorted(path.rglob("*")):
@@ -149,6 +151,7 @@ def _read(path: Path, like: State) -> tuple[State, Notes | None]:
     """The state and the notes of a checkpoint; errors as for `check`."""
     wanted = _named(like)
     arrays, notes = _arrays(path, wanted)
+    # Orbax may return another order of the names than that of the tree.
     ordered = [arrays[name] for name in wanted]
     return jax.tree.unflatten(jax.tree.structure(like), ordered), notes
 
@@ -166,6 +169,7 @@ def _arrays(path: Path, wanted: Mapping[str, PyTree] | None) -> tuple[Arrays, No
     has_digests = _check_files(path)
     try:
         return _loaded(path, wanted)
+    # Caught first: the clause below would report it as an error of the machine.
     except DamagedCheckpoint:
         raise
     except Exception as e:  # orbax and its storage raise many types
@@ -192,6 +196,7 @@ def _check_files(path: Path) -> bool:
         for name, digest in files.read_object(path / FILES).items():
             if files.sha256(path / name) != digest:
                 raise DamagedCheckpoint(f"its file {name} has changed")
+    # FileNotFoundError is an OSError, so damage is caught before errors of the machine.
     except (FileNotFoundError, ValueError) as e:
         raise DamagedCheckpoint(one_line(e)) from e
     except OSError as e:  # too many open files, perhaps
@@ -234,6 +239,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def _keep_newest(folder: Path, number: int) -> None:
+    # A step that cannot be removed costs space, which is no reason to end a training.
     for step in _steps(folder)[:-number]:
         shutil.rmtree(folder / str(step), ignore_errors=True)
 
@@ -264,7 +270,8 @@ def _digest(leaves: Mapping[str, PyTree], notes: Notes | None) -> str:
     notes_json = json.dumps(notes, sort_keys=True)
     digest = hashlib.sha256(notes_json.encode())
     for name in sorted(leaves):
-        leaf = np.asarray(leaves[name])
+        leaf = np.asarray(leaves[name])  # gathers the shards of several devices
+        # Equal bytes of another type or shape are other arrays.
         digest.update(f"{name} {leaf.dtype} {leaf.shape}".encode())
         digest.update(leaf.tobytes())
     return digest.hexdigest()

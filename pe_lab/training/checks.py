@@ -64,6 +64,7 @@ def out_of_reach(
     for placement in setup.placements:
         if not placement.reads_positions:
             continue
+        # Cross-attention reads the positions of both stacks.
         num_tokens = max(tokens[stack] for stack in placement.streams)
         num_positions = setup.schemes[placement.site.scheme].max_length
         if num_positions is not None and num_tokens > num_positions:
@@ -93,6 +94,7 @@ def check_lengths(setup: Setup) -> None:
             f"{run.task.name} has no examples shorter than {task.min_length} {task.length_name}, "
             f"got length {shortest} in {_settings_with(run, shortest)}."
         )
+    # Each task of a mixture may have its own limit.
     for component in task.components:
         most = component.max_train_length
         if most is not None and run.train.max_length > most:
@@ -212,6 +214,7 @@ def _check_structure(setup: Setup) -> None:
         sample = functools.partial(task.sample, bound=task.min_length)
         # The data is an argument, because a traced index cannot read a NumPy array.
         data = task.data("train")
+        # Only shapes are traced, so nothing is drawn here.
         example = jax.eval_shape(sample, jax.random.key(0), jnp.int32(task.min_length), data=data)
         if scheme.follows not in example.structure:
             raise UserError(

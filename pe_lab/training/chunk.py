@@ -38,6 +38,7 @@ def train_chunk(
 
         # A shape cannot depend on `num_steps`, which is traced: the longest chunk decides.
         losses = jnp.zeros(setup.run.execution.chunk_steps)
+        # A traced bound makes a while loop without gradient; each step differentiates inside.
         return jax.lax.fori_loop(0, num_steps, add_step, (state, losses))
 
     train_members = setup.devices.over_members(train_member, num_members=len(members.seed))

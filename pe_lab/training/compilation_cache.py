@@ -22,6 +22,7 @@ def use(enabled: bool) -> None:
     smallest compilation time and entry size.
     """
     cache = folder()
+    # Without a home there is no safe folder, unless JAX's variable names one.
     if cache is None and _FOLDER.upper() not in os.environ:
         enabled = False
     jax.config.update("jax_enable_compilation_cache", enabled)
@@ -31,6 +32,7 @@ def use(enabled: bool) -> None:
         _FOLDER: str(cache),
         # JAX would leave out programs that compile in less than a second, and a group has several.
         "jax_persistent_cache_min_compile_time_secs": 0.0,
+        # At 0, JAX lets a file system set its own minimum.
         "jax_persistent_cache_min_entry_size_bytes": -1,
     }
     for name, value in values.items():
@@ -60,5 +62,5 @@ def _instructions() -> str:
     except OSError:  # not Linux: the home is on this machine
         lines = []
     features = [line for line in lines if line.startswith(("flags", "Features"))]  # x86, Arm
-    text = " ".join([platform.machine(), *features[:1]])
+    text = " ".join([platform.machine(), *features[:1]])  # each core repeats the line
     return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -36,6 +36,7 @@ def step_flops(setup: Setup, num_steps: int | None = None) -> int:
       num_steps: number of these first steps; None: all steps.
     """
     train, model = setup.run.train, setup.run.model
+    # Loops are drawn uniformly, so the mean over all numbers is the expected cost.
     fewest_loops = train.min_loops or model.num_loops
     models = []
     for num_loops in range(fewest_loops, model.num_loops + 1):
@@ -50,15 +51,16 @@ def step_flops(setup: Setup, num_steps: int | None = None) -> int:
         tokens = {stack: num_examples * n for stack, n in setup.num_tokens(length).items()}
         of_models = [_context_flops(setup, looped, tokens) for looped in models]
         forward += share * sum(of_models) / len(of_models)
-        total_share += share
+        total_share += share  # shares are relative and need not sum to 1
     mean_forward = int(forward // total_share)
-    return 3 * mean_forward * num_contexts
+    return 3 * mean_forward * num_contexts  # a backward pass costs two forward passes
 
 
 def evaluation_flops(setup: Setup) -> int:
     """Return the floating-point operations of one member's evaluations, those of its curve too."""
     run = setup.run
     evaluate = run.evaluate
+    # The curve has points before training, at each multiple of curve_every, and at the end.
     num_curve_points = 1 + -(-run.train.steps // evaluate.curve_every)
     num_examples = collections.Counter(
         dict.fromkeys(evaluate.curve_lengths, num_curve_points * evaluate.curve_examples)

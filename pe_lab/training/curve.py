@@ -30,6 +30,7 @@ class MeanLoss:
     def __init__(
         self, total: Sequence[float | None] | np.ndarray, count: Sequence[int] | np.ndarray
     ):
+        # float64, because float32 would lose digits in a sum of many losses.
         self.total = np.array(total, np.float64)  # None becomes NaN
         self.count = np.array(count)
 
@@ -75,6 +76,7 @@ def extend(
     for curve, point, stop_at in zip(curves, points, stops, strict=True):
         # A member that stopped keeps its last point while the others of its group go on.
         if not curve or curve[-1]["step"] < stop_at:
+            # The shared clock may be past the step at which this member stopped.
             point["step"] = min(point["step"], stop_at)
             curve.append(point)
 
@@ -94,6 +96,7 @@ def _points(
         # A learned table may be too short for this length. The curve then has no value there.
         if out_of_reach(evaluator.setup, length, 0):
             continue
+        # The validation split: a criterion reads these points, and must not see test examples.
         evaluation_point = EvaluationPoint("validation", length, 0)
         measurements = evaluator.measure(state.params, evaluation_point, evaluate.curve_examples)
         for point, measurement in zip(points, measurements, strict=True):
@@ -104,6 +107,7 @@ def _points(
                 loss_sums = measurement.sums.metrics["negative_log_likelihood"]
                 of_length = finite(loss_sums.total / loss_sums.weight)
                 point.setdefault("validation_loss", {})[str(length)] = of_length
+            # Each length replaces the ratios of the one before: the last measured length counts.
             point["scale_ratio"] = [finite(ratio) for ratio in measurement.scale_ratio]
     return points
 
@@ -129,6 +133,7 @@ def stops(
         will_stop = stop_at[index] != train.steps
         if has_stopped or will_stop:
             continue
+        # Longer curve lengths show extrapolation, which must not decide when training ends.
         trained_lengths = [n for n in point["exact_match"] if int(n) <= train.max_length]
         exact_match = [point["exact_match"][length] for length in trained_lengths]
         # A curriculum may still hold back the longest lengths. Runs that stop before it ends would

@@ -77,6 +77,7 @@ def mesh(num_members: int, batch_devices: int) -> Mesh:
     """
     devices = jax.local_devices()
     most_rows = len(devices) // batch_devices
+    # Every device needs the same number of members.
     rows = max(n for n in range(1, most_rows + 1) if num_members % n == 0)
     used = np.array(devices[: rows * batch_devices])
     grid = used.reshape(rows, batch_devices)
@@ -99,6 +100,7 @@ class Devices:
         self, f: Callable[[PyTree], PyTree], num_members: int
     ) -> Callable[[PyTree], PyTree]:
         """Map a function of one member over the member axis of its argument, on all devices."""
+        # lax.map: on a CPU, members side by side leave the core's cache and train slower.
         mapped = jax.vmap(f) if self.vmapped else functools.partial(jax.lax.map, f)
         all_devices = mesh(num_members, self.batch_devices)
         if all_devices.size == 1:
@@ -133,6 +135,7 @@ class Devices:
         if self.batch_devices == 1:
             return batch
         size = len(batch.masks[0]) // self.batch_devices
+        # The axis has a name inside of shard_map only.
         first = jax.lax.axis_index(BATCH) * size
         return batch.select(first + jnp.arange(size))
 

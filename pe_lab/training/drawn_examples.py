@@ -49,6 +49,7 @@ def _error(plugin: Plugin, lengths: tuple[int, ...], names: tuple[str, ...]) -> 
     if not possible:
         return None
     example_lengths = jnp.repeat(jnp.asarray(possible), _EXAMPLES)
+    # Fixed keys: a task is accepted, or refused, in every run.
     keys = jax.random.split(jax.random.key(0), len(example_lengths))
 
     def sample(key, length, data):

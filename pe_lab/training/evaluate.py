@@ -49,6 +49,7 @@ class Evaluator:
         self.bound = max(lengths)
         self.setups = {setup.run: setup}
         self.programs: dict[ProgramKey, Callable] = {}
+        # Each split is copied to the device once, not for each point.
         self.data = functools.cache(lambda task, split: jax.device_put(task.data(split)))
 
     def setup_with(self, override: Override | None) -> Setup:
@@ -56,6 +57,7 @@ class Evaluator:
         if override is None:
             return self.setup
         run = self.setup.run.with_override(override)
+        # Kept for all points of an override, because building a setup traces a model.
         if run not in self.setups:
             self.setups[run] = overridden(self.setup, override)
         return self.setups[run]
@@ -140,6 +142,7 @@ class Evaluator:
                 measurements = self.measure(params, point, count)
                 point_rows = [_rows(setup, member, point, count) for member in measurements]
             else:
+                # One reason for all members: it depends on the setup alone.
                 point_rows = [_rows_without_values(setup, point, reason)] * num_members
             for member_rows, new_rows in zip(rows, point_rows, strict=True):
                 member_rows.extend({**row, "sources": sources} for row in new_rows)
@@ -191,6 +194,7 @@ def _rows(
     reason = None
     if not_finite:
         reason = f"the logits of {not_finite} of {count} examples are not finite"
+    # end_token is a bool, which counts as one token.
     num_tokens = setup.task.target_bound(point.length) + setup.run.layout.end_token
     values: dict[str, Any] = {}
     names = setup.run.evaluate.attributes

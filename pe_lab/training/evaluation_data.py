@@ -59,11 +59,13 @@ def can_be_trained(
 ) -> Bool[Array, "b"]:
     """True for examples whose inputs training can draw."""
     if setup.trained_inputs is None:
+        # The data's splits are disjoint, so no example overlaps.
         return jnp.zeros(len(examples.prompt), bool)
     can_draw = jax.vmap(setup.trained_inputs.can_draw, in_axes=(0, None))
     return can_draw(examples, jnp.asarray(length))
 
 
+# A task and a rule are frozen dataclasses: equal ones share a compiled program.
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def draw_batch(
     task: Task,

@@ -97,6 +97,7 @@ class Measurement:
     def __add__(self, other: "Measurement") -> "Measurement":
         sums = jax.tree.map(np.add, self.sums, other.sums)
         overlap = np.add(self.overlap, other.overlap)
+        # A ratio is no sum: that of the last batch stays.
         return Measurement(sums, overlap, other.scale_ratio)
 
 
@@ -125,6 +126,7 @@ def measure_batch(
     rows, streams = batches.add_positions(
         setup, rows, position_keys, train=False, offset=which.offset
     )
+    # All leaves are [B, L], so that micro-batches can select rows and cut them.
     counted = jnp.broadcast_to(is_counted[:, None], rows.labels.shape)
     attributes = _attributes(setup, examples, rows.labels.shape)
     scored = Scored(rows.target, rows.answer, counted, attributes)
@@ -137,8 +139,10 @@ def measure_batch(
         part = setup.devices.share(batch)
         num_tokens = rows.labels.shape[1]
         sums_of_part = functools.partial(_sums, setup, model, num_tokens, bound)
+        # A bound from below on the tokens of an example: no shorter shape is compiled.
         sums = setup.kernels.summed(sums_of_part, part, least=fewest_tokens)
         sums = setup.devices.total(sums)
+        # From all examples, because a root mean square is no sum of its parts.
         scale_ratio = _scale_ratio(model, batch.streams)
         return Measurement(sums, overlap, scale_ratio)
 
@@ -177,12 +181,12 @@ def _sums(
     target, counted = scored.target, scored.counted
     is_finite = jnp.isfinite(logits).all(axis=-1)  # an argmax over NaN would be token 0
     losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch.labels)
-    index = jnp.cumsum(target, axis=1) - 1
+    index = jnp.cumsum(target, axis=1) - 1  # from 0 at the first target token; -1 before it
     num_targets = target.sum(axis=1, keepdims=True)
     is_last = index == num_targets - 1
     attributes = None
     if scored.attributes is not None:
-        attributes = scored.attributes[:, 0]
+        attributes = scored.attributes[:, 0]  # the same at all tokens of an example
     predictions = Predictions(
         logits=logits,
         labels=batch.labels,
@@ -200,6 +204,7 @@ def _sums(
     metrics = {}
     for metric in measured_for(setup.task, names):
         metrics[metric.name] = metric.sums(predictions)
+    # The logits of other tokens are not measured.
     has_finite_target = (is_finite | ~target).all(axis=1)
     not_finite = (~has_finite_target & counted[:, 0]).sum()
     return BatchSums(metrics, not_finite)
@@ -217,6 +222,7 @@ def _scale_ratio(model: Transformer, streams: Streams) -> Float[Array, "e"]:
         stream = streams[name]
         table = stack.embedding.embedding[...]
         token_rms = rms(table * stack.embedding_scale)
+        # [N, B|1, L, ...]: at the input all layers read the first of the N rows.
         of_first_layer = tuple(positions[:1] for positions in stream.positions)
         for embedding in stack.position_embeddings(of_first_layer):
             # Padding has position 0, which is not counted. Examples may share one row of positions.

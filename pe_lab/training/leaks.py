@@ -12,6 +12,7 @@ def revealed(
     task: Task, layout: Layout, scheme: PositionScheme
 ) -> Literal["length", "answer"] | None:
     """Return the part of a target that positions reveal: its length, its answer, or None."""
+    # A structure may reveal the answer, which is worse than its length, so it is asked first.
     by_structure = None
     if scheme.follows is not None:
         by_structure = task.reveals(scheme.follows, layout.causal)

@@ -121,6 +121,7 @@ class Training:
 
     def _restored(self) -> TrainState | None:
         """The state of the newest checkpoint; None if there is none."""
+        # The lock of the group is held, so no other process saves here.
         checkpoint.remove_unfinished(self.checkpoints)
         like = abstract_state(self.setup, len(self.group.runs))
         restored = checkpoint.restore(
@@ -187,12 +188,14 @@ class Training:
         with self.cost.compilation():
             program = jax.jit(train, donate_argnums=(0,)).lower(*arguments).compile()
         self.cost.memory = run_records.memory_of(program)
+        # Monotonic: a clock that is set back must not delay a checkpoint.
         saved_at = time.monotonic()
         while self.step < self.last_step:
             self._train_chunk(program, data)
             if self._is_curve_step():
                 self._extend_curve()
                 stop_at = curve.stops(self.curves, self.state, self.setup)
+                # The compiled program accepts arrays with this placement only.
                 self.state = dataclasses.replace(self.state, stop_at=self._placed(stop_at))
             leaves = should_leave() and self.step < self.last_step
             is_due = time.monotonic() - saved_at >= self.group.run.checkpoints.interval
@@ -267,6 +270,7 @@ class Training:
                 origin = provenance.with_process(finished["provenance"], now)
                 extended = {**extended, "provenance": origin}
             records.write(self.folder, extended)
+        # After the records: a kill before this line repeats the evaluation and nothing else.
         if self.group.run.checkpoints.keep_final:
             checkpoint.keep_last(self.checkpoints)
         else:
@@ -292,4 +296,5 @@ class Training:
 def _last_step(state: TrainState) -> int:
     stop_at = np.asarray(state.stop_at)
     is_running = np.asarray(state.diverged_at) < 0
+    # If all members have diverged, this is the present step.
     return int(stop_at[is_running].max(initial=int(np.asarray(state.step)[0])))

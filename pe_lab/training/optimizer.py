@@ -42,6 +42,7 @@ def schedule(train: Train, stop_at: Int[ArrayLike, ""]) -> optax.Schedule:
 
         def rate(step: ArrayLike) -> ArrayLike:
             warmup_rate = warmup(step)
+            # Before the decay this is 0, so only the warm-up acts.
             num_done = jnp.maximum(step - first, 0)  # steps of the decay
             return warmup_rate * after(num_done)
 
@@ -69,12 +70,17 @@ def optimizer(
     if train.backbone_rate_factor != 1:
         factors.append(optax.masked(optax.scale(train.backbone_rate_factor), _backbone))
     return optax.chain(
+        # Before the moments, so that they see clipped gradients.
         optax.clip_by_global_norm(train.clip_norm),
         method.direction(train),
+        # After the moments, which must not see it: decoupled decay.
         optax.add_decayed_weights(weight_decay, mask=_backbone_matrices),
         optax.add_decayed_weights(train.encoding_weight_decay, mask=_encodings),
+        # After both decays, so that the factor scales the encodings' decay too.
         optax.masked(optax.scale(train.encoding_rate_factor), _encodings),
+        # optax adds updates, so the sign changes here.
         optax.scale_by_schedule(lambda step: -jnp.asarray(shape(step))),
+        # A traced number: members with different rates share one program.
         optax.scale(learning_rate),
         *factors,
     )
@@ -94,6 +100,7 @@ def _backbone_matrices(params: PyTree) -> PyTree:
     """True at the matrices of the backbone."""
 
     def is_matrix(path: tuple[Hashable, ...], leaf: jax.Array) -> bool:
+        # There is no member axis here: the optimizer runs inside of the map over members.
         return leaf.ndim > 1 and not is_encoding(path)
 
     return jax.tree_util.tree_map_with_path(is_matrix, params)

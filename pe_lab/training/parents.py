@@ -107,6 +107,7 @@ def _adopt_optimizer(parent: TrainedRun, setup: Setup, fresh: optax.OptState) ->
     adopted = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(fresh):
         where, param = _split(path, source_of.keys())
+        # A counter belongs to no parameter and is always adopted.
         source = source_of[param] if param else ()
         if source is None:
             adopted.append(leaf)
@@ -129,7 +130,7 @@ def _split(
     The latter is empty for a state that belongs to no parameter, such as a counter.
     """
     names = tuple(str(getattr(part, "key", part)) for part in path)
-    for i in range(len(path)):
+    for i in range(len(path)):  # the longest suffix first
         if names[i:] in params:
             return path[:i], names[i:]
     return path, ()

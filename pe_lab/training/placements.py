@@ -27,6 +27,7 @@ class Placement:
 
     @property
     def reads_positions(self) -> bool:
+        # An encoding without heads acts nowhere, so its positions do not matter.
         return self.encoding.requirements.reads_positions and self.site.heads != ()
 
 

@@ -8,6 +8,7 @@ locks.LATER and leaves a mark, GROUP.later. The same status without the mark is 
 A sweep on this machine starts `run_in_sweep` instead, which reports to a pipe.
 """
 
+# Before all other imports, because the order of folders decides what they import.
 if __name__ == "__main__":
     from pe_lab import import_path
 
@@ -195,15 +196,17 @@ def run_in_sweep(
     try:
         # With it, the sweep can kill what plugins leave behind, such as data loaders.
         os.setpgid(0, 0)
+        # O_NOFOLLOW: a log that is a link must not overwrite a file of the user.
         for file, stream in ((os.devnull, 0), (log, 1), (log, 2)):
             os.dup2(os.open(file, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW), stream)
+        # The server that forked this process has variables of its own.
         os.environ.clear()
         os.environ.update(environment)
         pin(0)
         should_leave = preemption_signal()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)  # blocked by the sweep until now
         status = train(group_file, folder, should_leave, report)
-    except BaseException:
+    except BaseException:  # also SystemExit of a plugin: the sweep needs the status in any case
         traceback.print_exc()
     finally:
         try:

@@ -52,6 +52,7 @@ def provenance(run: Run) -> Provenance:
         "execution": run.to_dict()["execution"],
         "sources": run.sources(),
         "jax_settings": jax_settings.recorded(),
+        # Only a run that has been trained has read data; its record fills these in.
         "data": None,
         "corpus": None,
     }
@@ -73,6 +74,7 @@ def with_process(origin: Provenance, now: Provenance) -> Provenance:
     """The provenance of a record, with what differs in the process that adds rows to it."""
     before = list(origin.get("evaluated", []))
     parts = changes(origin, now)
+    # One entry for each different process, not for each evaluation.
     known = [{key: values[key] for key in values if key != "started"} for values in before]
     if not parts or parts in known:
         return origin

@@ -10,6 +10,7 @@ def context_lengths(setup: Setup, length: int, train: bool) -> dict[str, int]:
     Args:
       train: several examples may be packed into one context.
     """
+    # With a document mask each example has its own positions, packed or not.
     count = 1
     if train and not setup.layout.document_mask:
         count = setup.layout.examples_per_context
@@ -28,7 +29,7 @@ def largest_position(setup: Setup, placement: Placement, length: int, train: boo
     numbers_all = scheme.follows in ("coupled", "grid")
     for stack in lengths if numbers_all else placement.streams:
         num_tokens = lengths[stack]
-        num_examples = num_tokens // sum(parts[stack])
+        num_examples = num_tokens // sum(parts[stack])  # packed examples repeat the parts of one
         context_parts = parts[stack] * num_examples
         bounds += [scheme.bound_on(axis, num_tokens, train, context_parts) for axis in axes]
     return max(bounds)

@@ -31,6 +31,7 @@ def claim_stdout() -> io.TextIOWrapper:
 
     Programs that this process starts do not inherit the file. Its forks do.
     """
+    # What is still buffered belongs to the old stdout.
     sys.stdout.flush()
     file = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -60,6 +61,7 @@ def over(connection: Connection) -> Report:
 
     def report(event: Event) -> None:
         try:
+            # JSON and not `send`, whose pickle could run code of a plugin in the sweep.
             connection.send_bytes(json.dumps(event).encode())
         except BrokenPipeError as e:
             raise ReaderIsGone from e

@@ -77,6 +77,7 @@ def origin(notes: Notes, run: Run, step: int, folder: Path, *, has_ended: bool) 
 def _continued(start: Provenance, now: Provenance, step: int) -> Provenance:
     """Return the provenance of a start with what differs now from the process before."""
     resumed = list(start.get("resumed", []))
+    # What is known of the process before: the start, updated by each later process.
     before: JsonObject = start
     for earlier in resumed:
         before = {**before, **earlier}

@@ -79,6 +79,7 @@ def trained(
     run = group.runs[index]
     diverged_at = int(np.asarray(state.diverged_at)[index])
     step = int(np.asarray(state.step)[0])
+    # The shared clock may run past the stop of this member.
     steps = min(step, int(np.asarray(state.stop_at)[index])) - steps_kept
     error: str | None = None
     checkpoint: CheckpointOfRun | None = None
@@ -118,6 +119,7 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int, steps_kept: i
         "compile_seconds": cost.compile_seconds / num_members,
         "steps_per_second": all_steps / seconds if seconds else None,
         "train_flops": flops,
+        # Leaves have a member axis, which counts each parameter once for each member.
         "parameters": costs.num_parameters(state.params) // num_members,
         "members": num_members,
         "memory": cost.memory,

@@ -63,10 +63,12 @@ class Setup:
     # The model
 
     def model(self, params: PyTree) -> Transformer:
+        # The graph is static, so merging happens while a program is traced.
         return nnx.merge(nnx.graphdef(self.abstract_model), params)
 
     def initial_params(self, seed: Int[ArrayLike, ""]) -> PyTree:
         model = _model(self.run, self.task, self.layout, self.kernels, seed)
+        # Plain dictionaries, so that checkpoints name arrays and no classes of Flax.
         return nnx.to_pure_dict(nnx.state(model, nnx.Param))
 
     @functools.cached_property
@@ -91,6 +93,7 @@ class Setup:
         return _evaluated_task(self.run, self.task)
 
     def data(self, split: str) -> PyTree:
+        # On the device before the first step: the program takes it as an argument.
         """The data of a split, from which the task draws its examples; None for most tasks."""
         return jax.device_put(self.task.data(split))
 
@@ -141,6 +144,7 @@ def assemble(
     if run.execution.members == "auto":
         vmapped = platform != "cpu"  # a CPU trains one member after the other faster
     kernels = choose(run.execution.kernels, platform)
+    # Micro-batches loop up to traced numbers, and such loops cannot be batched over members.
     if vmapped:
         kernels = kernels.with_whole_batches()
     if abstract_model is None:

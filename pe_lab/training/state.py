@@ -82,6 +82,7 @@ class CurveState:
 
 def members_of(group: RunGroup, first_steps: Sequence[int]) -> Members:
     """The members of a run group as NumPy arrays [R]."""
+    # NumPy arrays are arguments of the compiled program, so other seeds compile nothing.
     runs = group.runs
     return Member(
         seed=np.array([run.seed for run in runs], np.int32),
@@ -98,6 +99,7 @@ def initial_state(setup: Setup, members: Members) -> TrainState:
     def of_member(member: Member) -> TrainState:
         params = setup.initial_params(member.seed)
         stop_at = jnp.full((), setup.run.train.steps, jnp.int32)
+        # `init` needs the links of the chain only; their numbers shape no state.
         chain = optimizer(
             setup.optimizer,
             setup.run.train,
@@ -118,6 +120,7 @@ def initial_state(setup: Setup, members: Members) -> TrainState:
 
 def abstract_state(setup: Setup, num_members: int) -> TrainState:
     """The state of a run group without values: the structure of its checkpoints."""
+    # One member, for the types alone: `shape_of` sets the number of members.
     members = members_of(RunGroup((setup.run,)), [0])
 
     def shape_of(leaf: np.ndarray) -> jax.ShapeDtypeStruct:

@@ -26,6 +26,7 @@ Loss = Float[Array, ""]
 def step(setup: Setup, member: Member, data: PyTree, state: TrainState) -> tuple[TrainState, Loss]:
     """One step of one member."""
     key = jax.random.key(member.data_seed)
+    # A run that starts from a parent goes on in the data and does not repeat it.
     now = state.step + member.first_step
     batch = training_batch(setup, key, now, data, member.first_step)
     part = setup.devices.share(batch)
@@ -71,6 +72,7 @@ def draw(
     if train.num_examples is not None:  # a finite training set is repeated
         index = number % train.num_examples
     lengths = batches.draw_lengths(setup, key, now, index, first_step)
+    # By the index: an example that is repeated is the same example.
     example_keys = fold(stream_key(key, EXAMPLES), index)
     examples = batches.draw_examples(setup, example_keys, lengths, train.max_length, data)
     # By the number and not the index: an example that is repeated gets new positions.
@@ -105,6 +107,7 @@ def loss_and_gradient(setup: Setup) -> ValueAndGrad:
         return setup.model(params).shared_biases(batch.streams)
 
     shortest_example = setup.num_tokens(setup.run.train.min_length)
+    # No shape of a micro-batch is compiled for fewer tokens than this.
     shortest_context = setup.layout.examples_per_context * sum(shortest_example.values())
     return setup.kernels.value_and_grad(
         functools.partial(batch_loss, setup), shared_biases, least=shortest_context
@@ -125,6 +128,7 @@ def update(
     )
     updates, moments = chain.update(gradient, state.optimizer, state.params)
     params = optax.apply_updates(state.params, updates)
+    # The norm is not finite if one entry is not, or if the sum of squares overflows.
     is_finite = jnp.isfinite(loss) & jnp.isfinite(optax.tree.norm(gradient))
     # The step is computed for stopped members too, and dropped: a vmapped program has no branches.
     is_running = (state.diverged_at < 0) & (state.step < state.stop_at)

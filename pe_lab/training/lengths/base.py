@@ -43,6 +43,7 @@ class LengthDistribution(ChecksChoices):
     ) -> Int[Array, ""]:
         """Draw one length."""
         weights = self.relative_weights(lengths, step)
+        # A weight of 0 becomes -inf, which a categorical draw never chooses.
         logits = jnp.log(jnp.asarray(weights, jnp.float32))
         index = jax.random.categorical(key, logits)
         return jnp.asarray(lengths, jnp.int32)[index]
@@ -67,5 +68,6 @@ def shares(
         sum_of_weights = weights.sum()
         if not sum_of_weights:
             return no_shares
+        # Each step counts the same, whatever the scale of its weights.
         total += weights / sum_of_weights
     return total
