@@ -63,6 +63,7 @@ def check_arguments(
             if name != side and name in values and side in values:
                 num_positions = np.shape(values[side].positions)[1]
                 _check_heads(hook, name, np.shape(values[name]), num_positions, head_dim)
+        # Surplus arguments are passed on, so that Python itself names them in its error.
         args = (*map(converted, order, args), *args[len(order) :])
         kwargs = {name: converted(name, value) for name, value in kwargs.items()}
         return method(*args, **kwargs)

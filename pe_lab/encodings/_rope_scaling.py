@@ -63,7 +63,7 @@ def linear(theta: np.ndarray, factor: float) -> np.ndarray:
 
 def ntk(theta: np.ndarray, factor: float) -> np.ndarray:
     """The frequencies of base * s^(r / (r - 2)): pair m is divided by s^(2m / (r - 2))."""
-    exponents = pair_exponents(theta, "ntk")
+    exponents = pair_exponents(theta, "ntk")  # m / (r/2 - 1) = 2m / (r - 2)
     return theta / factor**exponents
 
 
@@ -76,7 +76,7 @@ def dynamic_ntk(
     pairs = pair_exponents(theta, "dynamic_ntk")
     exponents = jnp.asarray(pairs, jnp.float32)
     frequencies = jnp.asarray(theta, jnp.float32)
-    divisors = grown_factor[:, None] ** exponents[None]
+    divisors = grown_factor[:, None] ** exponents[None]  # [B, P]
     return frequencies[None] / divisors
 
 
@@ -107,6 +107,7 @@ def yarn(
 
     def pair(turns: float) -> float:
         """The pair that makes this many turns in the trained length."""
+        # Solve base^(2m / r) = length / (2 pi turns) for the pair m.
         inverse_frequency = length / (2 * math.pi * turns)
         numerator = num_rotated * math.log(inverse_frequency)
         return numerator / (2 * math.log(base))
@@ -117,6 +118,7 @@ def yarn(
         low = math.floor(low)
         high = math.ceil(high)
     low = max(low, 0)
+    # The limit counts channels and not pairs, as in the authors' code.
     high = min(high, num_rotated - 1)
     # A step at low, if the two ends meet, or cross outside of the pairs.
     width = max(high - low, 1e-3)
@@ -146,7 +148,7 @@ def llama3(
         )
     length = check_trained_length(trained_length, "llama3")
     turns = length * theta / (2 * math.pi)
-    if low == high:
+    if low == high:  # the ramp below would divide by 0
         unchanged = np.where(turns >= low, 1.0, 0.0)
     else:
         unchanged = np.clip((turns - low) / (high - low), 0, 1)
@@ -177,6 +179,7 @@ def growth(
         check_positive("RoPE", attention_factor=attention_factor)
         return attention_factor
     if scaling == "yarn":
+        # Both q and k have it; section 3.4 has its square as 1 / t.
         return 0.1 * math.log(factor) + 1
     if scaling == "longrope" and factor > 1:
         # At least 2 positions, because the logarithm of 1 is 0.

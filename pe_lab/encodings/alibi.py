@@ -66,8 +66,9 @@ class ALiBi(OffsetBias):
         if self.form == "asymmetric":
             is_past = offset < 0
             distance = distance - 0.5 * is_past
+        # Fixed slopes do not go through exp and log, which would round them.
         if self.log_slopes is None:
             slope = jnp.asarray(self.slopes, jnp.float32)
         else:
             slope = jnp.exp(self.log_slopes[...])
-        return -jnp.multiply.outer(slope, distance)
+        return -jnp.multiply.outer(slope, distance)  # [H, *O]

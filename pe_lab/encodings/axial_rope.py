@@ -57,6 +57,7 @@ class AxialRoPE(AttentionEncoding):
         frequencies = base**exponents
         self.head_dim = head_dim
         self.num_axes = num_axes
+        # Python's floats have 64 bits, which the exact `angles` needs.
         self.frequencies = tuple(frequencies.tolist())
         self.require(num_axes=num_axes)
 

@@ -26,6 +26,7 @@ class Binary(InputEncoding):
 
     requirements = Requirements(site="input", whole_positions=True)
 
+    # Positions are int32: 2^30 is the largest power of two that counts them.
     def __init__(self, *, num_bits: int = 16, signed: bool = False, **rest):
         if not 1 <= num_bits <= 30:
             raise ValueError(f"Binary takes 1 to 30 bits, got {num_bits}.")

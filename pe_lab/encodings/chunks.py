@@ -37,6 +37,7 @@ class Chunks(AttentionEncoding):
         self.size = size
 
     def mask(self, Q: Tokens, K: Tokens) -> Bool[Array, "_ _ l s"]:
+        # Floored, so that the chunks of negative positions have the same size.
         query_chunks = jnp.floor_divide(Q.positions, self.size)
         key_chunks = jnp.floor_divide(K.positions, self.size)
         same_chunk = query_chunks[:, :, None] == key_chunks[:, None, :]  # [B|1, L, S]

@@ -93,10 +93,11 @@ def interpolate(
     by_row: Float[Array, "b h l p"], count: Float[Array, "b h l s"]
 ) -> Float[Array, "b h l s"]:
     """Each query's values at counts in 0..P-1, linear between the rows of the table."""
+    # floor has no gradient: the gates learn from the fraction of the count alone.
     below = jnp.floor(count)
     row = below.astype(jnp.int32)
     last_row = by_row.shape[-1] - 1
-    next_row = jnp.minimum(row + 1, last_row)
+    next_row = jnp.minimum(row + 1, last_row)  # at the last row the slope is 0
     value = jnp.take_along_axis(by_row, row, axis=-1)
     next_value = jnp.take_along_axis(by_row, next_row, axis=-1)
     slope = next_value - value

@@ -78,6 +78,7 @@ class DAPE(AttentionEncoding):
             replaces=("logits",),
         )
         self.inner = inner
+        # Each key that the kernel reads has the logit and the bias of every head.
         self.kernel_size = kernel_size
         self.into = uniform_linear(kernel_size * 2 * num_heads, hidden, rngs)
         self.out = uniform_linear(kernel_size * hidden, num_heads, rngs)
@@ -112,6 +113,7 @@ class DAPE(AttentionEncoding):
         both = self.with_neighbors(both, mask)
         hidden = self.into(both)
         hidden = jax.nn.leaky_relu(hidden, 0.01)
+        # Again: the bias of the first layer makes hidden numbers of masked keys that are not 0.
         hidden = self.with_neighbors(hidden, mask)
         f = self.out(hidden)  # [B, L, S, H]
         f = jnp.moveaxis(f, 3, 1)

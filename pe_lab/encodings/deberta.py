@@ -74,6 +74,7 @@ class DeBERTa(AttentionEncoding):
         self.rows = _rows(max_distance, buckets)
         num_rows = 2 * (buckets or max_distance)
         normal = nnx.initializers.normal(0.02)
+        # The fan-in is D; the other two axes together are the outputs.
         lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
         table = normal(rngs.params(), (num_rows, width), jnp.float32)
         self.table = nnx.Param(table)
@@ -93,7 +94,7 @@ class DeBERTa(AttentionEncoding):
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
         num_terms = 1 + len(self.terms)  # q·k is one of them
-        return q / math.sqrt(num_terms), k
+        return q / math.sqrt(num_terms), k  # `attend` divides by sqrt(Dh)
 
     def content_bias(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
@@ -106,11 +107,11 @@ class DeBERTa(AttentionEncoding):
         terms = []
         if "c2p" in self.terms:
             W_k_P = self.projected("c2p")
-            by_row = jnp.einsum("blhe,rhe->bhlr", scale * q, W_k_P)
+            by_row = jnp.einsum("blhe,rhe->bhlr", scale * q, W_k_P)  # [B, H, L, R]
             terms.append(take_rows(by_row, rows))
         if "p2c" in self.terms:
             W_q_P = self.projected("p2c")
-            by_row = jnp.einsum("bshe,rhe->bhsr", scale * k, W_q_P)
+            by_row = jnp.einsum("bshe,rhe->bhsr", scale * k, W_q_P)  # [B, H, S, R]
             # Keys read rows here, so queries and keys change places.
             rows_of_keys = jnp.swapaxes(rows, 2, 3)
             by_key = take_rows(by_row, rows_of_keys)  # [B, H, S, L]

@@ -74,6 +74,7 @@ class FoPE(AttentionEncoding):
         self.frequencies = tuple(kept.tolist())
         self.num_pairs = head_dim // 2
         num_series = min(len(kept), head_dim // 4)
+        # NumPy draws it, so that the same config has the same noise on every device.
         generator = np.random.default_rng(draw)
         shape = (2, num_heads, len(kept), num_series)  # of sines and of cosines
         # PyTorch counts the last axis of a matrix for each head as the size of a kernel.

@@ -137,6 +137,7 @@ class FoX(AttentionEncoding):
         c_i = jnp.take_along_axis(sums, query_slots, axis=1)
         c_i = jnp.moveaxis(c_i, 2, 1)[..., None]  # [B, H, L, 1]
         c_j = jnp.moveaxis(sums, 2, 1)[:, :, None]  # [B, H, 1, S]
+        # Positive for keys after the query, which the causal mask hides.
         bias = c_i - c_j
         if self.scaled:
             bias = bias / math.sqrt(q.shape[-1])

@@ -84,6 +84,7 @@ class GRAPEAP(AttentionEncoding):
         assert Q.slots is not None
         products = jnp.einsum("blhc,bshc->bhls", Q.features, K.features)
         log_sigmoid = jax.nn.log_sigmoid(products / self.channels)
+        # Sums over keys must not contain the tokens after the query.
         slots = jnp.arange(products.shape[-1])[None, None]
         is_past = slots <= Q.slots[..., None]  # [B|1, L, S]
         log_sigmoid = jnp.where(is_past[:, None], log_sigmoid, 0.0)

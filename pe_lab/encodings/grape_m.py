@@ -108,6 +108,7 @@ class GRAPEM(AttentionEncoding):
             key_phases = check_axes(K.positions, 1, "GRAPEM")
         else:
             assert Q.slots is not None
+            # Without the token's own step: the sum is over l < i.
             key_phases = jnp.cumsum(K.features, axis=1) - K.features
             # A query has the phase of its own key, which a cache holds at the query's slot.
             query_phases = jnp.take_along_axis(key_phases, Q.slots, axis=1)

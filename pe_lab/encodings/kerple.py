@@ -66,6 +66,7 @@ class KERPLE(OffsetBias):
             return -scale * jnp.log1p(rate * distance)
         power = jnp.minimum(scale_or_power, _LARGEST_POWER)
         is_positive = distance > 0  # 0^p has no gradient in p
+        # A `where` after the power alone would leave a NaN in the gradient: 0 times infinity.
         safe_distance = jnp.where(is_positive, distance, 1.0)
         powers = jnp.where(is_positive, safe_distance**power, 0.0)
         return -rate * powers

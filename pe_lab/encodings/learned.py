@@ -51,6 +51,7 @@ class Learned(InputEncoding):
             )
         check_finite("Learned", init_std=init_std)
         super().__init__(width, width=width, rngs=rngs, **rest)
+        # A setup is refused if training reaches a position beyond the table.
         self.require(max_positions=max_positions)
         normal = jax.random.normal(rngs.params(), (max_positions, width), jnp.float32)
         self.table = nnx.Param(init_std * normal)

@@ -71,7 +71,7 @@ class LogCPB(AttentionEncoding):
         offset = Q.positions[:, :, None] - K.positions[:, None]
         offset = offset.astype(jnp.float32)
         if self.num_axes == 1:
-            offset = offset[..., None]
+            offset = offset[..., None]  # [B|1, L, S, 1]
         scaled = self.scale * offset
         log_offset = jnp.sign(scaled) * jnp.log2(1 + jnp.abs(scaled)) / math.log2(_RANGE)
         hidden = jax.nn.relu(self.hidden(log_offset))

@@ -97,8 +97,9 @@ class PaTH(AttentionEncoding):
         batch, length, _ = x.shape
         w = self.up(self.down(x))
         w = w.reshape(batch, length, self.num_heads, -1)
-        if self.kernel is None:
+        if self.kernel is None:  # with a convolution, w is normalized after it
             w = _unit(w)
+        # Up to 2, where H is a reflection; above 1, H changes the sign along w.
         beta = 2 * jax.nn.sigmoid(self.strength(x))  # [B, L, H]
         return None, (w, beta)
 
@@ -132,6 +133,7 @@ class PaTH(AttentionEncoding):
         key_products = jnp.einsum("nbhae,nbhce->nbhac", W, keys)
         # A key meets the matrices of later tokens only, hence the strictly lower part.
         key_products = jnp.tril(key_products, -1)
+        # Multiplied from the right, so column c has the beta of token c.
         T = _inverse(w_products) * jnp.swapaxes(beta, 3, 4)
         TW = T @ W
         TK = T @ key_products

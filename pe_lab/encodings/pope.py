@@ -52,6 +52,7 @@ class PoPE(AttentionEncoding):
         self.head_dim = head_dim
         exponents = -np.arange(head_dim) / head_dim
         frequencies = base**exponents
+        # Python's floats have 64 bits, which the exact `angles` needs.
         self.frequencies = tuple(frequencies.tolist())
         shape = (num_heads, head_dim)
         # It is drawn for both starts, so that later parameters have the same keys.

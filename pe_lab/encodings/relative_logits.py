@@ -50,6 +50,7 @@ class RelativeLogits(AttentionEncoding):
                 f"RelativeLogits needs an extent and num_profiles of at least 1, got {extent} and "
                 f"{num_profiles}."
             )
+        # The fan-in is D; the other two axes together are the outputs.
         lecun_normal = nnx.initializers.lecun_normal(in_axis=0, out_axis=(1, 2))
         mixture = lecun_normal(rngs.params(), (width, num_heads, num_profiles), jnp.float32)
         normal = nnx.initializers.normal(0.02)
@@ -73,6 +74,6 @@ class RelativeLogits(AttentionEncoding):
         distance = -relative(Q, K)[:, None]
         inside = (distance >= 0) & (distance < self.extent)
         by_distance = jnp.einsum("blhc,co->bhlo", Q.features, self.profiles[...])
-        safe_distance = jnp.where(inside, distance, 0)
+        safe_distance = jnp.where(inside, distance, 0)  # an index that the `where` below replaces
         by_key = take_rows(by_distance, safe_distance)
         return jnp.where(inside, by_key, 0)

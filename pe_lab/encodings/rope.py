@@ -160,6 +160,7 @@ class RoPE(AttentionEncoding):
         self.amplitude = scalings.growth(scaling, factor, trained_length, attention_factor)
         # A frequency of 0 leaves a pair as it is.
         rotates = np.arange(num_rotated // 2) < num_turning
+        # Python's floats have 64 bits, which the exact `angles` needs.
         self.frequencies = tuple((theta * rotates).tolist())
         self.far_frequencies = tuple((far * rotates).tolist())
         self.layout = layout
@@ -168,6 +169,7 @@ class RoPE(AttentionEncoding):
     def transform_qk(
         self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h e"], Float[Array, "b s h e"]]:
+        # The lengths of the keys for both, because q and k must rotate by the same frequencies.
         lengths = _lengths(K) if self.requirements.reads_length else None
         q = self.rotate(q, Q, lengths)
         k = self.rotate(k, K, lengths)
@@ -193,7 +195,9 @@ class RoPE(AttentionEncoding):
             theta = np.asarray(self.frequencies)
             frequencies = scalings.dynamic_ntk(theta, self.factor, self.trained_length, lengths)
             p = positions.astype(jnp.float32)
+            # [B, L, P]: each example has frequencies of its own.
             return p[..., None] * frequencies[:, None]
+        # Both are computed, because the lengths are traced.
         near = angles(positions, self.frequencies)
         far = angles(positions, self.far_frequencies)
         is_beyond = (lengths > self.trained_length)[:, None, None]

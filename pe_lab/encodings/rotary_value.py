@@ -81,5 +81,6 @@ class RotaryValue(AttentionEncoding):
     def _rotate(
         self, x: Float[Array, "b l h e"], tokens: Tokens, sign: float = 1.0
     ) -> Float[Array, "b l h e"]:
+        # A sign is safe; another factor would not scale the whole turns that `angles` leaves out.
         angle = sign * angles(tokens.positions, self.frequencies)
         return rotate(x, angle[:, :, None], self.layout)

@@ -101,6 +101,7 @@ class SelfExtend(AttentionEncoding):
 
     def _groups(self, positions: Num[Array, "_ l"]) -> Num[Array, "_ l"]:
         """The group of each position; 0 if all positions are one."""
+        # Times 0, which keeps the shape and the type of the positions.
         return positions * 0 if self.group is None else positions // self.group
 
     def _logits(

@@ -93,6 +93,7 @@ class Shaw(AttentionEncoding):
         batch, num_heads = w.shape[:2]
         b = self.of_heads(self.value_table, num_heads)
         rows = self.index(Q, K)
+        # The reference form. kernels/encodings/shaw.py has no array of this size.
         vectors = b[:, rows]  # [H, B|1, L, S, Dh]
         shape = (num_heads, batch, *vectors.shape[2:])
         vectors = jnp.broadcast_to(vectors, shape)

@@ -71,6 +71,7 @@ class StickBreaking(AttentionEncoding):
         self, s: Float[Array, "b h l s"], mask: Bool[Array, "_ _ l s"]
     ) -> Float[Array, "b h l s"]:
         s = s.astype(jnp.float32)
+        # 0 and not -inf, which would give NaN gradients; masked weights are replaced below.
         s = jnp.where(mask, s, 0.0)
         # The log of the share that each key leaves; a masked key leaves all.
         log_left = jax.nn.log_sigmoid(-s)

@@ -71,11 +71,11 @@ class T5Bias(OffsetBias):
             distance = jnp.maximum(-offsets, 0)
         exact = buckets // 2  # distances below it have a bucket of their own
         positive = jnp.maximum(distance, 1).astype(jnp.float32)  # 0 has no logarithm
-        log_distance = jnp.log(positive / exact)
+        log_distance = jnp.log(positive / exact)  # below 0 for distances that have their own bucket
         log_range = math.log(self.max_distance / exact)
         ratio = log_distance / log_range
         steps = ratio * (buckets - exact)
-        beyond = exact + steps.astype(jnp.int32)
+        beyond = exact + steps.astype(jnp.int32)  # truncated, as in T5
         beyond = jnp.minimum(beyond, buckets - 1)
         bucket = jnp.where(distance < exact, distance, beyond)
         return first_bucket + bucket

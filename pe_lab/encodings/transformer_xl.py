@@ -88,6 +88,7 @@ class TransformerXL(AttentionEncoding):
         scale = math.sqrt(q.shape[-1])
         q = (q + v) / scale
         distance = -relative(Q, K)
+        # The reference form. kernels/encodings/transformer_xl.py has no sinusoid for each pair.
         R = self.sinusoid(distance)  # [B|1, L, S, D]
         W_R = self.projection[...]
         position_keys = jnp.einsum("blsd,dhe->blshe", R, W_R)

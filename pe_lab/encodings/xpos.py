@@ -63,6 +63,7 @@ class XPos(AttentionEncoding):
                 f"XPos's scale_base {scale_base:g} with gamma {gamma:g} decays by more than "
                 f"e^{_REACH:g} in one position: take a larger scale_base."
             )
+        # Python's floats have 64 bits, which the exact `angles` needs.
         self.frequencies = tuple(frequencies.tolist())
         self.decay = tuple(decay.tolist())  # decrease of the logarithm per position
 

@@ -67,6 +67,7 @@ def attend(
         causal = terms.causal and sinks is None  # a sink is a last key, which every query sees
         return kernels.attention(q, k, v, mask, bias, scale, causal)
 
+    # In float32 also in bfloat16 models, because biases and softmax are float32.
     products = jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
     s = scale * products
     if bias is not None:
@@ -83,7 +84,7 @@ def attend(
         if "combine" in e.encoding.requirements.replaces:
             combine = kernels.hook(e.encoding, "combine")
             new_out = combine(weights, v, e.Q, e.K)
-            out = e.acting(new_out, out, axis=2)
+            out = e.acting(new_out, out, axis=2)  # heads are axis 2 of [B, L, H, Dh]
     return out
 
 
@@ -191,6 +192,7 @@ class Attention(nnx.Module):
           cross: the inputs belong to another stream than the queries.
           neighbors: the tokens before these, which convolutions, shift and offset read.
         """
+        # A weight of 0 would not remove a NaN of a padded input.
         x = jnp.where(valid[..., None], x, 0)
         k = self._split_heads(self.projection("key")(x))
         v = self._split_heads(self.projection("value")(x))

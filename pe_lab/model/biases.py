@@ -28,6 +28,7 @@ def bias_key(
 ) -> BiasKey:
     """The encodings and the row of positions that a layer's bias depends on."""
     indices = tuple(site.index for site in sites)
+    # A scheme that draws again in each layer has one row for each layer.
     num_rows = max(queries.num_rows, keys.num_rows)
     row = layer if num_rows > 1 else 0
     return indices, row
@@ -57,6 +58,7 @@ def _is_shared(encodings: tuple[LayerEncoding, ...]) -> bool:
     """Whether all examples have the same bias."""
     for e in encodings:
         one_row = len(e.Q.positions) == len(e.K.positions) == 1
+        # Lengths differ between examples, and so does a bias that reads them.
         if not one_row or e.encoding.requirements.reads_length:
             return False
     return True

@@ -138,6 +138,7 @@ def empty_keys(stack: Stack, cache: Cache) -> tuple[Keys, ...]:
         inputs = jnp.zeros((batch, num_slots, width), stack.dtype)
         terms = stack.self_attention_terms(keys, keys)
         by_layer = []
+        # Loops apply one block several times, and each time has keys of its own.
         for step in range(stack.depth):
             layer = step % len(stack.blocks)
             attention = stack.blocks[layer].attention

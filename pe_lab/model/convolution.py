@@ -186,6 +186,7 @@ class Before:
         inputs = jnp.concatenate([before, x], axis=1)
         # Padding follows the tokens, so the last inputs end at the number of tokens.
         index = self.counts[:, None] + jnp.arange(before.shape[1])[None]
+        # Axes of size 1 for the axes of the channels, so that the index broadcasts.
         index = index.reshape(*index.shape, *(1,) * (x.ndim - 2))
         self.latest[name] = jnp.take_along_axis(inputs, index, axis=1)
         return before

@@ -145,11 +145,12 @@ def generate(
         num_slots = prompt.shape[1] + max_tokens
         contiguous = jnp.arange(num_slots)[None, None]
         positions = (contiguous,) * model.num_schemes
+    # The graph is static and the parameters are arguments: equal models share one program.
     graph, params = nnx.split(model)
     if limit is None:
         limit = max_tokens
     if key is None:
-        key = jax.random.key(0)
+        key = jax.random.key(0)  # not read at temperature 0
     return _generate(
         graph,
         params,
@@ -204,7 +205,7 @@ def _generate(
     logits, cache = extend(model, cache, prompt, mask)
     prompt_lengths = mask.sum(axis=1)
     last_token = prompt_lengths[:, None, None] - 1
-    last_logits = jnp.take_along_axis(logits, last_token, axis=1)
+    last_logits = jnp.take_along_axis(logits, last_token, axis=1)  # [B, 1, V]
     last_logits = last_logits[:, 0]
 
     def is_running(state: _Answers) -> Bool[Array, ""]:
@@ -237,7 +238,7 @@ def _generate(
     last = jax.lax.while_loop(is_running, add_token, first)
     answers = last.tokens
     index = jnp.arange(max_tokens)[None]
-    index_of_end = jnp.where(answers == end, index, max_tokens)
+    index_of_end = jnp.where(answers == end, index, max_tokens)  # max_tokens where there is no end
     return answers, index_of_end.min(axis=1)
 
 

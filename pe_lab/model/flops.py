@@ -22,7 +22,7 @@ def forward_flops(
     width = model.width
     depth = model.num_layers * model.num_loops
     num_matrices = 3 if model.activation in ("swiglu", "geglu") else 2
-    projections = 4 * width**2
+    projections = 4 * width**2  # queries, keys, values and outputs
     feedforward = num_matrices * width * model.feedforward_width
     products = 0
     for length in lengths.values():

@@ -104,7 +104,7 @@ def add_sink_key(
 
     Its key and value are zeros, and its bias is the head's sink.
     """
-    one_more = ((0, 0), (0, 1), (0, 0), (0, 0))
+    one_more = ((0, 0), (0, 1), (0, 0), (0, 0))  # of keys, on axis 1 of [B, S, H, E]
     num_queries, num_keys = mask.shape[2:]
     if bias is None:
         bias = jnp.zeros((1, 1, num_queries, num_keys), jnp.float32)

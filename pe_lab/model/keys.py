@@ -40,7 +40,7 @@ class LayerCache:
         """The buffers with new keys in their slots; slots beyond the end are dropped."""
 
         def write(old: Array, values: Array) -> Array:
-            examples = jax.numpy.arange(len(self.slots))[:, None]
+            examples = jax.numpy.arange(len(self.slots))[:, None]  # [B, 1], beside slots [B, L]
             entries = old.at[examples, self.slots]
             return entries.set(values, mode="drop")
 

@@ -68,6 +68,7 @@ class Recurrence(nnx.Module):
 
         # Zeros, whatever the random numbers.
         start = self.cell.initialize_carry(inputs[:, 0].shape, nnx.Rngs(0))
+        # A scan runs over the first axis, so tokens come first: [L, B, D].
         _, outputs = jax.lax.scan(step, start, jnp.moveaxis(inputs, 1, 0))
         outputs = jnp.moveaxis(outputs, 0, 1).astype(x.dtype)
         # In a cache, the inputs may be in any slots.

@@ -83,7 +83,7 @@ def build(model: Model, stack: str, key: Key[Array, ""]) -> StackEncodings:
         if spec.share is None:  # at the input
             site = _site(model, spec, len(at_input))
             input_sites.append(site)
-            module_key = jax.random.fold_in(spec_key, 0)
+            module_key = jax.random.fold_in(spec_key, 0)  # as the only copy
             module = _module(model, spec, stack, module_key)
             at_input.append(module)
             continue

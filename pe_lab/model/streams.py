@@ -109,6 +109,7 @@ class View:
         before = jnp.pad(self.segments[:, :-1], ((0, 0), (1, 0)))
         is_first = (self.segments != before) | (self.slots == 0)
         first_slots = jnp.where(is_first, self.slots, 0)
+        # The largest first slot so far is that of the token's own segment.
         return self.slots - jax.lax.cummax(first_slots, axis=1)
 
     def tokens(self, site: Site, layer: int) -> Tokens:

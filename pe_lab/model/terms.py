@@ -98,8 +98,8 @@ def visible(
     """
     assert queries.slots is not None
     assert keys.slots is not None
-    mask = keys.valid[:, None, None, :]
-    query_slots = queries.slots[:, None, :, None]
+    mask = keys.valid[:, None, None, :]  # [B, 1, 1, S]
+    query_slots = queries.slots[:, None, :, None]  # [B|1, 1, L, 1]
     key_slots = keys.slots[:, None, None, :]
     if causal:
         mask = mask & (key_slots <= query_slots)
@@ -133,7 +133,7 @@ def attention_terms(
     for e in encodings:
         encoding_mask = e.encoding.mask(e.Q, e.K)
         if encoding_mask is not None:
-            encoding_mask = e.acting(encoding_mask, True)
+            encoding_mask = e.acting(encoding_mask, True)  # True: other heads may attend
             allowed = allowed & encoding_mask
     if bias is None:
         bias = total_bias(encodings, hook)

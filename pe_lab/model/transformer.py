@@ -163,7 +163,7 @@ class Transformer(nnx.Module):
         stack, name = self.answering, self.answering_name
         before = stack.before(terms[name].view)
         x = stack.embed(streams[name].tokens, terms[name].embeddings, before)
-        keys = fold_keys(dropout_keys, 0)
+        keys = fold_keys(dropout_keys, 0)  # the encoder has 1
         x, _ = stack(
             x,
             terms[name],
@@ -199,5 +199,6 @@ class Transformer(nnx.Module):
         if self.output is not None:
             return self.output(x)
         # Tied: the rows of the embedding are the columns of the output's matrix.
+        # In the type of x, like the matrix of an output that is not tied.
         table = self.answering.embedding.embedding[...].astype(x.dtype)
         return jnp.einsum("bld,vd->blv", x, table, preferred_element_type=jnp.float32)

@@ -58,7 +58,7 @@ class Abacus(PositionScheme):
         # A prompt and the target after it are separate numbers.
         parts = None if structure is None else structure.get("parts")
         is_start = starts(is_symbol, parts, segments)
-        positions = index_since(is_start) + 1
+        positions = index_since(is_start) + 1  # 0 is for other tokens
         if train:
             positions += random_starts(keys, self.max_shift)[:, None]
         return jnp.where(is_symbol, positions, 0)[None]

@@ -80,7 +80,7 @@ class Grid(PositionScheme):
             return jax.random.randint(key, (2,), 0, most + 1)
 
         start = jax.vmap(draw)(keys, last_start)
-        positions = numbers + start[:, None]
+        positions = numbers + start[:, None]  # start is [B, 2]
         return jnp.where(mask[..., None], positions, 0)[None]
 
     def bound_on(self, axis: int, length: int, train: bool, parts: Sequence[int]) -> int | float:

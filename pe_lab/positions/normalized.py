@@ -25,7 +25,7 @@ class Normalized(PositionScheme):
         self, keys: Keys, mask: Mask, *, segments=None, structure=None, train: bool
     ) -> Positions:
         length = mask.sum(axis=1, keepdims=True)
-        last = jnp.maximum(length - 1, 1)
+        last = jnp.maximum(length - 1, 1)  # a single token is 0 / 1
         fraction = indices(mask) / last
         return fraction.astype(jnp.float32)[None]
 

@@ -34,6 +34,7 @@ class Packed(PositionScheme):
     ) -> Positions:
         if segments is None:
             return indices(mask)[None]
+        # Padding has segment 0, a segment of its own, which the mask removes.
         positions = index_since(starts(segments))
         return jnp.where(mask, positions, 0)[None]
 

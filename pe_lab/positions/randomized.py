@@ -68,6 +68,7 @@ class Randomized(PositionScheme):
 
         def draw(key, size):
             def draw_row(row):
+                # fold_in, so that a row does not depend on the number of rows.
                 row_key = jax.random.fold_in(key, row)
                 return sorted_subset(row_key, size, self.maximum, mask.shape[1])
 
