@@ -129,6 +129,7 @@ def carried(
     """Turn sums of columns (of any sign) into digits and the carry into each digit."""
 
     def step(carry, column):
+        # % and // floor, so a negative column borrows from the next one.
         total = column + carry
         digit = total % base
         return total // base, (digit, carry)
@@ -208,6 +209,7 @@ def num_digits(digits: Int[Array, "*r w"]) -> Int[Array, "*r"]:
 
 def digits_of_sum(base: int, count: int, digits: int) -> int:
     """Return the number of digits of the largest sum of `count` numbers of `digits` digits."""
+    # Python's integers, because a sum of long numbers does not fit 64 bits.
     largest_sum = count * (base**digits - 1)
     width = digits
     while largest_sum >= base**width:

@@ -115,6 +115,7 @@ def _value(
         )
         return jnp.where(span > 4, combined_value % modulus, leaf)
 
+    # A value is final after as many passes as its subexpression is deep.
     values = jax.lax.fori_loop(0, depth, combine, leaf)
     return values[0]
 

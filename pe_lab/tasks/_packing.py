@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Int
 def packing_order(is_used: Bool[Array, "n w"]) -> Int[Array, "s"]:
     """Return the order of all N * W tokens that puts the used ones first, else unchanged."""
     is_unused = ~is_used.reshape(-1)
-    return jnp.argsort(is_unused, stable=True)
+    return jnp.argsort(is_unused, stable=True)  # stable, so used tokens keep their order
 
 
 def packed(

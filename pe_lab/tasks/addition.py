@@ -269,7 +269,7 @@ class Addition(Arithmetic):
     ) -> Int[Array, "r"]:
         """Draw the digit count of each operand; 0 for absent operands."""
         if self.total_length:
-            first = jax.random.randint(lengths_key, (), 1, length - 2)
+            first = jax.random.randint(lengths_key, (), 1, length - 2)  # 1..n - 3
             return jnp.stack([first, length - 2 - first])
         count = jax.random.randint(count_key, (), self._fewest, self.operands + 1)
         if self.other_digits is None:
@@ -282,7 +282,7 @@ class Addition(Arithmetic):
 
     def _sums(self, operands: Int[Array, "r w"], count: Scalar, sum_digits: Scalar) -> Text:
         """Write the numbers of the target; number k is the sum of the first k operands."""
-        columns = jnp.cumsum(operands, axis=0)
+        columns = jnp.cumsum(operands, axis=0)  # with carries to come
         if self.scratchpad:
             columns = jnp.pad(columns, ((1, 0), (0, 0)))  # the sum of no operands
             k = jnp.arange(len(columns))

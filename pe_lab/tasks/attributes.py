@@ -28,11 +28,12 @@ def longest_repeat(task: Task, example: Example) -> Scalar:
 
     def longest_at(distance: Scalar) -> Scalar:
         """Return the length of the longest repeat whose two places have this distance."""
+        # `roll` wraps around, so pairs that reach beyond the end are left out.
         is_inside = mask & jnp.roll(mask, -distance) & (jnp.arange(bound) + distance < bound)
         return longest_run(is_inside & (prompt == jnp.roll(prompt, -distance)))
 
     distances = jnp.arange(1, bound)
-    return jax.vmap(longest_at)(distances).max(initial=0)
+    return jax.vmap(longest_at)(distances).max(initial=0)  # a bound of 1 has no distances
 
 
 def longest_distance(task: Task, example: Example) -> Scalar:

@@ -104,7 +104,7 @@ def packed(
 ) -> Shaped[Array, "b m *a"]:
     """Concatenate the tokens of k examples each: [N, L, ...] -> [N / k, k * L, ...]."""
     num_contexts = len(values) // k
-    is_padding = ~mask.reshape(num_contexts, -1)
+    is_padding = ~mask.reshape(num_contexts, -1)  # [B, k * L]
     # A stable sort moves padding to the end and keeps the order of the tokens.
     order = jnp.argsort(is_padding, axis=1, stable=True)
     more_axes = values.shape[2:]  # the values of a structure may have an axis more than the mask

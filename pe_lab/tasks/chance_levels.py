@@ -25,6 +25,7 @@ def chance_levels(
     bound = max(lengths)
     count = 2 * num_examples
     for length in lengths:  # one at a time: hundreds of long examples may not fit in memory at once
+        # The length is an argument of the program, so all lengths share one.
         target, answer_mask = _targets(task, bound, count, np.int32(length), data)
         scored_mask = np.asarray(answer_mask)[num_examples:]
         scores = chance_scores(np.asarray(target), scored_mask)
@@ -43,6 +44,7 @@ def _targets(
     task: Task, bound: int, count: int, length: Array, data: Data | None
 ) -> tuple[Int[Array, "n t"], Bool[Array, "n t"]]:
     """Targets of `count` examples, -1 where the model predicts nothing, and their answer masks."""
+    # The keys are fixed, so that a task has one chance level at each length.
     keys = jax.random.split(jax.random.key(length), count)
 
     def draw(key):
@@ -55,9 +57,11 @@ def _targets(
 
 def chance_scores(target: np.ndarray, answer_mask: np.ndarray) -> dict[str, float]:
     """Score the first half's most frequent answers on the second half of `target` [2 N, T]."""
+    # Two halves: the score on the examples that were counted would be biased upward.
     train, test = np.split(target, 2)
     symbols = []
     for column in train.T:
+        # With minlength, an index at which nothing is predicted has symbol 0 and no error.
         counts = np.bincount(column[column >= 0], minlength=1)
         symbols.append(counts.argmax())
     most_frequent_symbols = np.array(symbols)

@@ -89,7 +89,7 @@ class FlipFlop(Task):
                 index == 0,
                 index == length - 1,
                 uniform < self.p_ignore,
-                uniform < (1 + self.p_ignore) / 2,
+                uniform < (1 + self.p_ignore) / 2,  # half of the rest
             ],
             [_WRITE, _READ, _IGNORE, _WRITE],
             _READ,

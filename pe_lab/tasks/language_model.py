@@ -269,6 +269,7 @@ class LanguageModel(Task):
         if self.on_demand:
             shape = jax.ShapeDtypeStruct((bound,), jnp.int32)
             read = functools.partial(self._files.windows, bound)
+            # One call of the host reads the windows of all examples ("broadcast_all").
             window = jax.pure_callback(
                 read, shape, start, data["split"], vmap_method="broadcast_all"
             )
@@ -287,5 +288,6 @@ def _start_in_document(key, ends, size: Scalar) -> Scalar:
     num_starts = jnp.maximum(jnp.diff(ends) - size + 1, 0)  # of each document
     end_counts = jnp.cumsum(num_starts)
     draw = jax.random.randint(key, (), 0, end_counts[-1])
+    # From the right, so that documents without a start are passed over.
     document = jnp.searchsorted(end_counts, draw, side="right")
     return starts[document] + draw - (end_counts - num_starts)[document]

@@ -91,8 +91,9 @@ class Decoder(Layout):
         prompt_size = 1 + len(example.prompt)
         target_size = len(example.target) + self.end_token
         index = jnp.arange(prompt_size + target_size)
-        separator = 1 + example.prompt_mask.sum()
+        separator = 1 + example.prompt_mask.sum()  # its index, after BEGIN and the prompt
         target_length = example.target_mask.sum()
+        # Without an end token the last target token predicts nothing, so it is no input.
         mask = index < separator + target_length + self.end_token
         prompt_index = index - 1
         target_index = index - separator - 1
@@ -142,7 +143,9 @@ class Encoder(Layout):
         target_index = index - prompt_length
         in_prompt = index < prompt_length
         in_target = ~in_prompt & (target_index < target_length)
+        # The end token is predicted at a blank, too.
         mask = target_index < target_length + self.end_token
+        # Target tokens that the model need not predict take the place of their blanks.
         is_input = in_target & ~_take(example.asked, target_index)
 
         tokens = jnp.select(
@@ -178,6 +181,7 @@ class EncoderDecoder(Layout):
         target_size = len(example.target) + self.end_token
         target_length = example.target_mask.sum()
         index = jnp.arange(target_size)
+        # As in `Decoder`, the last target token is an input only if an end token follows.
         mask = index < target_length + self.end_token
         tokens = jnp.select(
             [index == 0, mask],
@@ -270,5 +274,6 @@ def _take(values: Shaped[AnyArray, "n *a"], index: Int[Array, "l"]) -> Shaped[Ar
     if len(values) == 0:
         shape = (len(index), *values.shape[1:])
         return jnp.zeros(shape, values.dtype)
+    # Without the clip, jnp.take fills in NaN or an extreme integer; callers mask these places.
     valid_index = jnp.clip(index, 0, len(values) - 1)
     return jnp.take(jnp.asarray(values), valid_index, axis=0)
