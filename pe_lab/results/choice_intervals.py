@@ -54,6 +54,7 @@ def interval(values: pd.DataFrame, candidates: pd.Series) -> Interval | None:
 
     def of_the_best(sample: Array) -> Array | np.float64:
         losses, outcomes = np.split(sample, 2, axis=-1)
+        # The mean is over the resampled seeds, so each resample chooses one of the K settings.
         best = losses.mean(axis=-2).argmin(axis=-1)
         of_best = np.take_along_axis(outcomes, best[..., None, None], axis=-1)
         return statistics.interquartile_mean(of_best[..., 0])

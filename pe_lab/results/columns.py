@@ -36,6 +36,7 @@ class Columns:
     def frame(self) -> pd.DataFrame:
         frame = {}
         for name, kind in self.kinds.items():
+            # An array of kind "i" holds C's int, which need not be the default integer of NumPy.
             values = np.frombuffer(self.columns[name], dtype=np.intc if kind != "d" else float)
             if kind == "w":
                 words = pd.Index(list(self.codes[name]), dtype="str")

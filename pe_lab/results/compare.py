@@ -246,6 +246,7 @@ def of_mean(values: Sequence[float], limits: tuple[float, float]) -> Interval | 
         return None
     if len(values) < statistics.BOOTSTRAP_FROM:
         return statistics.t_interval(values, limits)
+    # Means of resampled values are within the limits by themselves.
     return statistics.bootstrap([values], lambda resampled: resampled.mean(axis=-1))
 
 

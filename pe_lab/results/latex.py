@@ -71,6 +71,7 @@ def as_latex(table: Table, document: str = "") -> str:
             r"\begin{table}",
             r"\centering",
             caption,
+            # A table that is wider than a line is scaled down to it.
             r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
             rf"\begin{{tabular}}{{{columns}}}",
             *rules,

@@ -33,6 +33,7 @@ def _row(study: Study, figure: Figure) -> tuple[Cell, ...]:
     names = []
     for name, row in study.by_name.items():
         is_named = has_labels(variant_names.labels(study, name), figure.variant)
+        # The published figure is of a run as trained.
         if is_named and not row["override"] and row["finished"]:
             names.append(name)
     ours = Cell(DASH)

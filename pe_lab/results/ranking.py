@@ -76,6 +76,7 @@ def _comparable(study: Study) -> dict[str, dict[str, str]]:
 def _values(study: Study) -> dict[str, list[float]]:
     """Return exact match at the point of extrapolation of each variant's runs that have it."""
     point = study.spec.extrapolation.point
+    # A run without a number is left out; if a variant has none, there are no ranks.
     known = summary.values_at(study, study.cases, "exact_match", point).dropna(subset="value")
     values = known.groupby("variant", sort=False)["value"].agg(list)
     return {name: values.get(name, []) for name in study.by_name}

@@ -33,7 +33,7 @@ def sign_flip(differences: Sequence[Number]) -> float | None:
     if is_exact:
         # The bits of a number from 0 to 2^n - 1 are one combination of signs.
         numbers = np.arange(2**count)
-        bits = (numbers[:, None] >> np.arange(count)) & 1
+        bits = (numbers[:, None] >> np.arange(count)) & 1  # [2^n, n]
         signs = 1 - 2 * bits
     else:
         generator = np.random.default_rng(0)
@@ -44,7 +44,7 @@ def sign_flip(differences: Sequence[Number]) -> float | None:
     is_extreme = np.abs(flipped) >= least
     if is_exact:
         return float(np.mean(is_extreme))
-    # The observed signs count as one more sample, so that p is never 0.
+    # The observed signs count as one more sample, so p is never 0 (Phipson and Smyth 2010).
     num_extreme = 1 + np.sum(is_extreme)
     return float(num_extreme / (1 + _FLIPS))
 
@@ -88,13 +88,13 @@ def barnard_table(count_a: int, count_b: int) -> Array:
     rates = np.linspace(0, 1, 402)[1:-1]  # of rate 0 or 1, no outcome is extreme
     probability_a = stats.binom.pmf(of_a[order, None], count_a, rates)
     probability_b = stats.binom.pmf(of_b[order, None], count_b, rates)
-    tails = np.cumsum(probability_a * probability_b, axis=0)
+    tails = np.cumsum(probability_a * probability_b, axis=0)  # [outcomes, rates]
     # The tail of an outcome includes all its ties.
     falling = -statistic[order]
     last = np.searchsorted(falling, falling, side="right") - 1
     largest = np.empty_like(statistic)
     largest[order] = tails[last].max(axis=1)  # over the unknown common rate
-    return np.minimum(largest, 1.0).reshape(shape)
+    return np.minimum(largest, 1.0).reshape(shape)  # rounding may leave 1 + 1e-16
 
 
 def holm(ps: Sequence[Number | None]) -> list[float | None]:
@@ -110,6 +110,7 @@ def holm(ps: Sequence[Number | None]) -> list[float | None]:
     adjusted: list[float | None] = [None] * len(ps)
     largest = 0.0
     for rank, (p, index) in enumerate(sorted(tested)):
+        # The smallest p is multiplied by the number of all tests, the next one by one less.
         num_remaining = len(ps) - rank
         # An adjusted p is not below the adjusted p of a smaller one.
         largest = max(largest, p * num_remaining)
@@ -137,7 +138,7 @@ def smallest_p_of_counts(count_a: int, count_b: int) -> float | None:
 
 def smallest_p_of_pairs(pairs: int) -> float | None:
     """Return the smallest p of the sign-flip test for a number of pairs; None without pairs."""
-    return sign_flip([1.0] * pairs)
+    return sign_flip([1.0] * pairs)  # the most extreme outcome: all have one sign
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,7 @@ def ranks(scores: Sequence[Sequence[Number]]) -> Ranks | None:
         return None
     if not np.ptp(table, axis=1).any():
         return None
+    # Demsar 2006: the studentized range over sqrt(2), times sqrt(k (k + 1) / 6 N).
     quantile = stats.studentized_range.ppf(CONFIDENCE, variants, np.inf)
     error = math.sqrt(variants * (variants + 1) / (6 * tasks))
     critical_difference = float(quantile / math.sqrt(2)) * error

@@ -126,7 +126,7 @@ def seeds(study: Study, metric: str, offset: int = 0) -> Table:
             text += f", data {data_seed}"
         row = [Cell(variant), Cell(text, seed), Cell(status)]
         for value in values:
-            known = None if value != value else value
+            known = None if value != value else value  # NaN differs from itself
             row.append(Cell(number(known, style), known))
         rows[variant].append(row)
     text = f"{_title(metric)} by length, every seed{_shift(offset)}"

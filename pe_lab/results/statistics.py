@@ -100,7 +100,7 @@ def interquartile_mean(values: Values) -> Array | np.float64:
     start = 4 * np.arange(count)
     inside = np.minimum(start + 4, 3 * count) - np.maximum(start, count)
     weights = np.maximum(inside, 0)
-    return (ordered * weights).sum(axis=-1) / (2 * count)
+    return (ordered * weights).sum(axis=-1) / (2 * count)  # the weights sum to 2 count
 
 
 def wilson(successes: Number, count: Number) -> Interval | None:
@@ -112,6 +112,7 @@ def wilson(successes: Number, count: Number) -> Interval | None:
     """
     if not count:
         return None
+    # Wilson 1927: all rates p with (rate - p)^2 <= z^2 p (1 - p) / n.
     rate = successes / count
     square = _QUANTILE**2 / count
     middle = (rate + square / 2) / (1 + square)
@@ -160,6 +161,7 @@ def _num_outside(count: int) -> int:
     """Return how many values lie outside of an interval of the median, at each end."""
     from scipy import stats
 
+    # The numbers are their own indices, so the end of the interval is an index.
     test = stats.quantile_test(np.arange(count), p=0.5)
     lowest = test.confidence_interval(CONFIDENCE).low
     # NaN: too few values for 95 %.
@@ -214,6 +216,7 @@ def bootstrap(
         seed_axis = indices[0].ndim - 1
         return statistic(np.concatenate(parts, axis=seed_axis))
 
+    # SciPy resamples each of several samples by itself, which is the stratification.
     samples = tuple(np.arange(len(group)) for group in groups)
     point = float(statistic(np.concatenate(groups)))
     methods = ("BCa", "percentile") if corrected else ("percentile",)
@@ -239,7 +242,7 @@ def bootstrap(
 
 def correlation(a: Sequence[Number], b: Sequence[Number]) -> float | None:
     """Return the correlation of pairs; None below three, or if one side is constant."""
-    if len(a) < 3:
+    if len(a) < 3:  # two points always lie on a line
         return None
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return None

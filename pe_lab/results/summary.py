@@ -180,6 +180,7 @@ def values_at(
     else:
         rows = rows[rows["offset"] == point.offset]
         lengths = {n: point.length_for(n) for n in cases["max_length"].unique().tolist()}
+        # No row has length -1, so the merge leaves NaN.
         lengths = {n: -1 if length is None else length for n, length in lengths.items()}
         cases = cases.assign(length=cases["max_length"].map(lengths))
         keys.append("length")

@@ -44,8 +44,8 @@ _SETTINGS = {
     "axes.axisbelow": True,
     "legend.frameon": False,
     "legend.handlelength": 2.6,
-    "pdf.fonttype": 42,
-    "svg.hashsalt": "pe_lab",
+    "pdf.fonttype": 42,  # TrueType: some journals refuse Type 3
+    "svg.hashsalt": "pe_lab",  # ids in an SVG are random otherwise
     "hatch.linewidth": 0.5,
 }
 # Without a date, the same records give the same bytes.
@@ -155,6 +155,7 @@ def _with_few_colors(png: io.BytesIO) -> io.BytesIO:
     from PIL import Image
 
     with Image.open(png) as picture:
+        # Dithering would make dots of plain areas.
         reduced = picture.convert("RGB").quantize(256, dither=Image.Dither.NONE)
     content = io.BytesIO()
     reduced.save(content, format="png", optimize=True)
@@ -247,7 +248,7 @@ def legend(figure: "Figure", more: "Sequence[Artist]" = ()) -> None:
     num_lines = sum(label.count("\n") + 1 for label in labels)
     # A figure is at least as high as its legend, with room for the caption.
     width, height = figure.get_size_inches()
-    figure.set_size_inches(width, max(height, 0.155 * num_lines + 0.5))
+    figure.set_size_inches(width, max(height, 0.155 * num_lines + 0.5))  # inches
     figure.legend(entries, labels, loc="outside right upper")
 
 
