@@ -73,6 +73,7 @@ def _with_validation_lengths(values: dict[str, object]) -> dict[str, Any]:
     if not isinstance(train, Mapping) or not isinstance(evaluate, Mapping):
         return values
     first, last = train.get("min_length"), train.get("max_length")
+    # A key that is missing is reported later, by the reader of its group.
     if evaluate.get("validation_lengths", ()) is not None:
         return values
     if not isinstance(first, int) or not isinstance(last, int):
@@ -85,6 +86,7 @@ def validation_lengths(min_length: int, max_length: int) -> tuple[int, ...]:
     """Return all trained lengths, or eight of them spread evenly if there are more."""
     distance = max_length - min_length
     last = min(_NUM_VALIDATED - 1, distance)
+    # Both ends are among them; `//` keeps them whole.
     return tuple(min_length + i * distance // max(last, 1) for i in range(last + 1))
 
 

@@ -99,7 +99,7 @@ def with_seeds(points: list[Point], number: int) -> list[Point]:
     without_seeds: dict[str, Point] = {}
     for point in points:
         other_axes = {path: choice for path, choice in point.items() if path != "seed"}
-        without_seeds.setdefault(repr(other_axes), other_axes)
+        without_seeds.setdefault(repr(other_axes), other_axes)  # its values may not be hashable
     return product(list(without_seeds.values()), {"seed": range(number)})
 
 

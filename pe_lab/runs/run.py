@@ -223,6 +223,7 @@ def _typed(hint: Any, value: Any) -> Any:
     if value is None:
         return None
     if typing.get_origin(hint) is types.UnionType:
+        # The first type that is not None decides; values of the others are plain and stay.
         options = typing.get_args(hint)
         hint = next(option for option in options if option is not types.NoneType)
     if typing.get_origin(hint) is tuple:
@@ -239,5 +240,5 @@ def _typed(hint: Any, value: Any) -> Any:
 
 
 def _hash(content: object) -> str:
-    text = json.dumps(content, sort_keys=True)
+    text = json.dumps(content, sort_keys=True)  # the order of settings is no part of an id
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -33,6 +33,7 @@ def notes(study: ExpandedStudy, seeds: int, setups: Setups | None = None) -> lis
     spec = read_analysis_spec.from_dict(study.analysis)
     setup_of = _setups(study, setups or Setups())
     variants = by_variant(study.entries, spec, study.name)
+    # A contrast with a margin has no p, so Holm's method does not count it.
     differences = [contrast for contrast in spec.contrasts if contrast.margin is None]
     num_tested = len(_pairs(variants, differences))
     is_text = all(setup.task.is_text for setup in setup_of.values())
@@ -94,6 +95,7 @@ def _too_few_seeds(seeds: int, num_pairs: int, is_text: bool) -> list[str]:
 
     def can_decide(seeds: int) -> bool:
         smallest = significance.smallest_p_of_pairs(seeds)
+        # Counts reach a smaller p than pairs: 2 / 4^n against 2 / 2^n with n seeds.
         if not is_text:
             smallest = significance.smallest_p_of_counts(seeds, seeds)
         return any(significance.can_decide([smallest] * num_pairs))

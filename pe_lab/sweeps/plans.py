@@ -128,6 +128,7 @@ def make(study: ExpandedStudy, folder: Path) -> Plan:
     _check_code(unfinished, by_id)
     unfinished_ids = [run.run_id for run in unfinished]
     begun = begun_groups.of(folder, study.runs, unfinished_ids, by_id)
+    # A begun group goes on as a whole, also with members that have finished.
     planned = {*unfinished_ids, *itertools.chain(*begun)}
     groups = studies.groups([run for run in study.runs if run.run_id in planned], begun)
     # This process must not take an accelerator from its workers.
@@ -135,6 +136,7 @@ def make(study: ExpandedStudy, folder: Path) -> Plan:
     setups = Setups()
     for group in groups:
         setups.of(group.run)
+    # Built here, so that an override that does not fit is refused before any training.
     for setup in setups.built():
         for override in setup.run.evaluate.overrides:
             overridden(setup, override)

@@ -134,6 +134,7 @@ def _train(
 
     statuses: dict[str, int] = {}
     with Progress(group_plans, done) as progress:
+        # A child reads the checkpoint of its parent, which must have ended before the wave starts.
         for wave in studies.waves(groups):
             group_files = [run_group_files.write(group, folder) for group in wave]
             statuses |= launcher.launch(group_files, folder, on_event)
@@ -184,6 +185,7 @@ def _failure(run: Run, folder: Path, group_id: str, status: int | None) -> str:
     log = folder / "logs" / f"{group_id}.log"
     sentence = f"{_how(status)}: see {log}"
     try:
+        # A process that ended by itself with an error has recorded it.
         if status is None or status <= 0 or not path.exists():
             write_failure(run, folder, sentence)
         error = records.read(path)["error"] or sentence

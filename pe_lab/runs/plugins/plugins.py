@@ -138,6 +138,7 @@ def _public_classes(module: types.ModuleType) -> dict[str, type]:
 
 def _belongs(family: str, cls: type) -> bool:
     """Whether a class extends a class of the family's base.py."""
+    # Without the class itself: the base classes are no members of their family.
     return any(parent.__module__ == f"pe_lab.{family}.base" for parent in cls.__mro__[1:])
 
 
@@ -162,9 +163,11 @@ def resolve(family: str, spec: object) -> Plugin:
         value = values.get(key, parameter.default)
         if value is inspect.Parameter.empty:
             raise UserError(f"{name} needs {key}: dict(name={name!r}, {key}=...).")
+        # A new argument at its default is left out, so that older runs keep their ids.
         if key in later and value == parameter.default:
             continue
         arguments[key] = _resolve_argument(family, value, parameter.annotation, f"{name}'s {key}")
+    # Sorted, because the order in a config must not change a run's id.
     return Plugin(name, tuple(sorted(arguments.items())))
 
 
@@ -224,6 +227,7 @@ def build(family: str, plugin: Plugin, **context: object) -> Any:
     except Interrupted:
         raise
     except BaseException as e:
+        # An error of a class of pe_lab is a fault of pe_lab and keeps its traceback.
         if ":" not in plugin.name:
             raise
         raise _constructor_error(plugin.name, cls, e) from e

@@ -66,6 +66,7 @@ def _mistake_in_row(row: JsonObject) -> str | None:
     if not row.keys() >= _ROW_KEYS:
         missing = _ROW_KEYS - row.keys()
         return f"a row should have the key {min(missing)!r}"
+    # The exact types, because True is an instance of int.
     if list(map(type, _TYPED_VALUES(row))) != _TYPES:
         pairs = zip(_TYPED_KEYS, _TYPES, strict=True)
         key = next(key for key, wanted in pairs if type(row[key]) is not wanted)

@@ -273,7 +273,7 @@ def read_archive(folder: Path, *, only_heads: bool = False) -> Iterator[Record]:
 
 def set_aside(path: Path) -> Path:
     """Rename a damaged file, so that it is no longer read and its content is kept."""
-    for number in itertools.count(1):
+    for number in itertools.count(1):  # a file that was set aside before is kept, too
         target = path.with_name(f"{path.name}.damaged-{number}")
         if not target.exists():
             break

@@ -17,7 +17,7 @@ def literal(code: str | ast.expr) -> object:
       Exception: others are those of `ast.literal_eval`.
     """
     value = plain(ast.literal_eval(code))
-    json.dumps(value)
+    json.dumps(value)  # raises TypeError for what JSON cannot hold
     return value
 
 

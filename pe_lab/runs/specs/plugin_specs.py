@@ -51,6 +51,7 @@ def _encoding(spec: object) -> Encoding:
         if misplaced:
             raise UserError(f"{name} acts at the input: it takes no {min(misplaced)}.")
     else:
+        # An attention encoding always states `share`; None marks an encoding at the input.
         stated.setdefault("share", not cls.requirements.per_layer)
     readers = {
         f"{name}'s positions": _own_scheme,

@@ -39,7 +39,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     If the block raises, or the process is killed in it, `path` keeps its content.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Next to the target, because a rename is atomic within one file system only.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    # The umask restricts 0o666, as for any new file; O_NOFOLLOW refuses a link.
     handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666)
     try:
         with os.fdopen(handle, "w+b") as file:
@@ -57,7 +59,7 @@ def remove_remains(folder: Path) -> None:
     for path in folder.rglob(".*"):
         parts = _TEMPORARY.fullmatch(path.name)
         with contextlib.suppress(OSError):
-            if parts is None or not stat.S_ISREG(path.lstat().st_mode):
+            if parts is None or not stat.S_ISREG(path.lstat().st_mode):  # lstat follows no link
                 continue
             is_new = time.time() - path.lstat().st_mtime < _SECONDS_OF_A_WRITE
             if not is_new and not _is_alive(int(parts[1])):
@@ -66,8 +68,8 @@ def remove_remains(folder: Path) -> None:
 
 def _is_alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
+        os.kill(pid, 0)  # signal 0 only asks whether the process exists
+    except (ProcessLookupError, OverflowError):  # a number in a name may be no process id
         return False
     except PermissionError:  # of another user
         return True

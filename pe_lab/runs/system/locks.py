@@ -44,4 +44,4 @@ def _locked(file: Path, flags: int, kind: int) -> Iterator[bool]:
     else:
         yield True
     finally:
-        os.close(handle)
+        os.close(handle)  # which also releases the lock

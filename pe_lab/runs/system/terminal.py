@@ -50,6 +50,7 @@ def fitted(text: str, width: int) -> str:
     """Return a text of which no line is broken inside a word. Tables lose what does not fit."""
     lines: list[str] = []
     table: list[str] = []
+    # None, after the last line, ends a table.
     for line in [*text.split("\n"), None]:
         if line is not None and line.startswith("|"):
             table.append(line)

@@ -76,6 +76,7 @@ def launcher(spec: object, workers: int | None = None) -> Launcher:
 
 def command(group_file: Path, folder: Path) -> list[str]:
     """The command that trains a run group."""
+    # -P, because a module in the current folder must not replace one that JAX imports.
     return [sys.executable, "-P", "-m", "pe_lab.training.process", str(group_file), str(folder)]
 
 
