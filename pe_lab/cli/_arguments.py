@@ -104,6 +104,7 @@ def whole_number(least: int) -> Convert:
     """Return the conversion to a whole number that is not below `least`."""
 
     def convert(text: str) -> int:
+        # Longer numbers do not fit 64 bits, and Python refuses those of thousands of digits.
         number = int(text) if re.fullmatch(r"-?\d{1,18}", text) else least - 1
         if number < least:
             raise argparse.ArgumentTypeError(
@@ -172,6 +173,7 @@ class Parser:
         rest = [_with_hyphens(argument) for argument in arguments]
         if self.takes_config:
             rest, values["overrides"] = _overrides(rest)
+        # Flags may come between positional arguments.
         namespace, unused = self.parser.parse_known_intermixed_args(rest)
         if unused:
             raise self._unknown(unused[0])

@@ -44,6 +44,7 @@ class Corpus(tfds.core.GeneratorBasedBuilder):
     def _info(self) -> tfds.core.DatasetInfo:
         texts = {name: tfds.features.Text() for name in self.rows["train"][0]}
         features = tfds.features.FeaturesDict(texts)
+        # TFDS would order the examples by a hash of their keys.
         return Info(builder=self, features=features, disable_shuffling=True)
 
     def _split_generators(self, dl_manager) -> dict[str, Iterator[tuple[int, Row]]]:

@@ -36,7 +36,7 @@ class Binary(InputEncoding):
         self.require(max_positions=2**num_bits)
 
     def embed(self, positions: Num[Array, "b l"]) -> Float[Array, "b l c"]:
-        shifts = jnp.arange(self.num_bits)[None, None]
+        shifts = jnp.arange(self.num_bits)[None, None]  # [1, 1, bits]
         shifted_positions = positions[..., None] >> shifts
         bits = shifted_positions & 1
         values = bits.astype(jnp.float32)

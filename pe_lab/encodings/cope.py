@@ -84,7 +84,7 @@ class CoPE(AttentionEncoding):
     ) -> Float[Array, "b h l s"]:
         table = self.scale * self.table[...]
         # q·e for every row of the table: L * P products instead of L * S.
-        by_row = jnp.einsum("blhe,pe->bhlp", q, table)
+        by_row = jnp.einsum("blhe,pe->bhlp", q, table)  # [B, H, L, P]
         counts = self.counts(s, mask)
         return s + interpolate(by_row, counts)
 

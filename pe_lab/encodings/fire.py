@@ -81,7 +81,7 @@ class FIRE(AttentionEncoding):
 
     def bias(self, Q: Tokens, K: Tokens) -> Float[Array, "_ h l s"]:
         x = self.normalized_distance(Q, K)
-        return self.network(x[:, None])
+        return self.network(x[:, None])  # one input channel: [B|1, 1, L, S]
 
     def network(self, x: Float[Array, "b 1 l s"]) -> Float[Array, "b h l s"]:
         """The network at each number."""

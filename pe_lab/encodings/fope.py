@@ -65,6 +65,7 @@ class FoPE(AttentionEncoding):
         check_finite("FoPE", gain=gain)
         self.head_dim = head_dim
         frequencies = base ** (-np.arange(0, head_dim, 2) / head_dim)
+        # A period of at most the trained length L0: 2 pi / f <= L0.
         kept = frequencies[frequencies >= 2 * math.pi / trained_length]
         if not len(kept):
             raise ValueError(

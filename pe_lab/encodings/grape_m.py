@@ -117,5 +117,6 @@ class GRAPEM(AttentionEncoding):
         return q, k
 
     def angles(self, phases: Num[Array, "b l"]) -> Float[Array, "b l h p"]:
+        # The logarithms are learned, so the frequencies stay positive.
         frequencies = jnp.exp(self.log_frequencies[...] / self.log_scale)
         return phases.astype(jnp.float32)[..., None, None] * frequencies[None, None]

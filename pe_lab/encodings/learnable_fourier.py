@@ -60,7 +60,7 @@ class LearnableFourier(InputEncoding):
         self.require(num_axes=num_axes)
         shape = (num_features // 2, num_axes)
         frequencies = jax.random.normal(rngs.params(), shape, jnp.float32) / gamma
-        self.frequencies = nnx.Param(frequencies)
+        self.frequencies = nnx.Param(frequencies)  # radians per position
         self.into = nnx.Linear(num_features, hidden_width, rngs=rngs)
         self.out = nnx.Linear(hidden_width, width, rngs=rngs)
 

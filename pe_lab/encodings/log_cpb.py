@@ -73,6 +73,7 @@ class LogCPB(AttentionEncoding):
         if self.num_axes == 1:
             offset = offset[..., None]  # [B|1, L, S, 1]
         scaled = self.scale * offset
+        # An offset of window - 1 becomes log2(9) / 3, about 1.
         log_offset = jnp.sign(scaled) * jnp.log2(1 + jnp.abs(scaled)) / math.log2(_RANGE)
         hidden = jax.nn.relu(self.hidden(log_offset))
         by_head = _LARGEST_BIAS * jax.nn.sigmoid(self.output(hidden))  # [B|1, L, S, H]

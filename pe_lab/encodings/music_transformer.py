@@ -73,6 +73,6 @@ class MusicTransformer(AttentionEncoding):
         row, inside = self.row(distance)
         q = q / math.sqrt(q.shape[-1])
         # Products with every row, then the row of each key: no array [B, H, L, S, Dh].
-        by_row = jnp.einsum("blhe,hre->bhlr", q, self.table[...])
+        by_row = jnp.einsum("blhe,hre->bhlr", q, self.table[...])  # [B, H, L, R]
         by_key = take_rows(by_row, row[:, None])
         return jnp.where(inside[:, None], by_key, 0)

@@ -129,6 +129,7 @@ class PaTH(AttentionEncoding):
         beta = jnp.moveaxis(beta, 3, 2)[..., None]  # [N, B, H, C, 1]
 
         # T = (I + strictly lower part of diag(beta) W W^T)^-1 diag(beta)
+        # `_inverse` reads the strictly lower part alone.
         w_products = beta * jnp.einsum("nbhae,nbhce->nbhac", W, W)
         key_products = jnp.einsum("nbhae,nbhce->nbhac", W, keys)
         # A key meets the matrices of later tokens only, hence the strictly lower part.

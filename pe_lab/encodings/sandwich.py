@@ -56,7 +56,7 @@ class Sandwich(OffsetBias):
     def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
         phases = angles(offset, self.frequencies)  # [*O, C/2]
         cosines = jnp.cos(phases).sum(axis=-1)
-        at_distance_0 = len(self.frequencies)
+        at_distance_0 = len(self.frequencies)  # where every cosine is 1
         return self.by_head(cosines - at_distance_0)
 
     def by_head(self, x: Float[Array, "*o"]) -> Float[Array, "h *o"]:

@@ -80,7 +80,7 @@ class Shaw(AttentionEncoding):
         num_heads, head_dim = q.shape[2:]
         a = self.of_heads(self.key_table, num_heads)
         q = q / math.sqrt(head_dim)
-        by_row = jnp.einsum("blhe,hre->bhlr", q, a)
+        by_row = jnp.einsum("blhe,hre->bhlr", q, a)  # [B, H, L, R]
         rows = self.index(Q, K)[:, None]
         return take_rows(by_row, rows)
 

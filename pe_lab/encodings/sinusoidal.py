@@ -62,7 +62,7 @@ class Sinusoidal(InputEncoding):
         if self.layout == "interleaved":
             exponents = np.arange(0, width, 2) / width
         elif self.layout == "concat":
-            exponents = np.arange(0, width - 1, 2) / width
+            exponents = np.arange(0, width - 1, 2) / width  # an odd width ends in a zero
         else:
             steps = width // 2 - 1  # the last frequency is exactly 1 / base
             exponents = np.arange(width // 2) / steps

@@ -82,4 +82,4 @@ class T5Bias(OffsetBias):
 
     def of_offset(self, offset: Shaped[Array, "*o"]) -> Float[Array, "h *o"]:
         by_head = self.table[...].T  # [H, buckets]
-        return jnp.take(by_head, self.bucket(offset), axis=1)
+        return jnp.take(by_head, self.bucket(offset), axis=1)  # [H, *O]

@@ -58,6 +58,7 @@ class TransformerXL(AttentionEncoding):
         self.two_sided = bidirectional
         channels = range(0, width, 2)
         self.frequencies = tuple(base ** (-k / width) for k in channels)
+        # Another order of the draws would give other initial values to published runs.
         u = normal(rngs.params(), (num_heads, head_dim), jnp.float32)
         v = normal(rngs.params(), (num_heads, head_dim), jnp.float32)
         W_R = lecun_normal(rngs.params(), (width, num_heads, head_dim), jnp.float32)

@@ -36,6 +36,6 @@ def limit(run: MeasuredRun, threshold: float, offset: int = 0) -> Limit | None:
         )
     )
     if max(sums) <= 0:
-        return Limit(lengths[0], -1)
+        return Limit(lengths[0], -1)  # below the shortest length
     longest = lengths[sums.index(max(sums))]
-    return Limit(longest, int(longest == lengths[-1]))
+    return Limit(longest, int(longest == lengths[-1]))  # 1: the true limit may be longer

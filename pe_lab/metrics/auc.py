@@ -30,6 +30,7 @@ def area(run: MeasuredRun, offset: int = 0, *, log: bool = False) -> float | Non
     ratios = [length / run.max_length for length in lengths]
     if not ratios or min(ratios) > 1 or max(ratios) < AREA_TO:
         return None
+    # The nearest measured lengths outside of the range take part in the interpolation.
     first = max(ratio for ratio in ratios if ratio <= 1)
     last = min(ratio for ratio in ratios if ratio >= AREA_TO)
     xs, ys = [], []
@@ -42,5 +43,6 @@ def area(run: MeasuredRun, offset: int = 0, *, log: bool = False) -> float | Non
         xs.append(ratio)
         ys.append(value)
     grid = _LOG_GRID if log else _GRID
+    # Interpolated over length in both cases; only the mean is over its logarithm.
     curve = np.interp(_RATIOS if log else grid, xs, ys)
     return float(np.trapezoid(curve, grid) / (grid[-1] - grid[0]))

@@ -20,7 +20,7 @@ class ExactMatchByAttribute(MeasuredMetric):
 
         assert predictions.attributes is not None
         values = jnp.arange(predictions.largest_attribute + 1)
-        has_value = predictions.attributes[:, :, None] == values[None, None]
+        has_value = predictions.attributes[:, :, None] == values[None, None]  # [B, A, values]
         is_counted = has_value & predictions.counted[:, None, None]
         all_right = (predictions.right | ~predictions.target).all(axis=1)
         is_success = is_counted & all_right[:, None, None]

@@ -37,6 +37,7 @@ class NegativeLogLikelihoodByPlace(MeasuredMetric):
         is_counted = predictions.target & predictions.counted[:, None]
         sum_by_index = functools.partial(
             jax.ops.segment_sum,
+            # Tokens before the target have index -1; their loss and their count are 0.
             segment_ids=jnp.maximum(predictions.index, 0).ravel(),
             num_segments=predictions.num_tokens,
         )

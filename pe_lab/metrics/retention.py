@@ -12,4 +12,4 @@ class Retention(RunMetric):
 
     def of_run(self, run: MeasuredRun, offset: int) -> float | None:
         near, far = run.at(run.max_length, offset), run.at(2 * run.max_length, offset)
-        return None if not near or far is None else far / near
+        return None if not near or far is None else far / near  # nothing is kept of 0

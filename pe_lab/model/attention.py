@@ -52,6 +52,7 @@ def attend(
     raw_q, raw_k = q, k  # for hooks that read content, whatever encodings do to q and k
     num_heads, head_width = q.shape[2:]
     widths = np.full(num_heads, head_width)  # of each head's queries and keys
+    # In the order of the config: an encoding transforms the queries and keys of those before it.
     for e in encodings:
         content_bias = kernels.hook(e.encoding, "content_bias")
         term = content_bias(raw_q, raw_k, e.Q, e.K)
@@ -62,6 +63,7 @@ def attend(
     # The fused path: softmax attention that no encoding replaces a part of.
     replaced_parts = [e.encoding.requirements.replaces for e in encodings]
     if kernels.attention is not None and not any(replaced_parts):
+        # A fused kernel knows no sink, so the sink becomes a key with a bias.
         if sinks is not None:
             k, v, mask, bias = add_sink_key(k, v, mask, bias, sinks)
         causal = terms.causal and sinks is None  # a sink is a last key, which every query sees
@@ -72,6 +74,7 @@ def attend(
     s = scale * products
     if bias is not None:
         s = kernels.add_bias(s, bias)
+    # After all biases, because CoPE and DAPE read the logits with them.
     for e in encodings:
         transform_logits = kernels.hook(e.encoding, "transform_logits")
         new_s = transform_logits(s, raw_q, raw_k, e.Q, e.K, mask)

@@ -228,7 +228,7 @@ def dropout(
 
     keep_rate = 1 - rate
     shape = x.shape[1:]
-    mask = jax.vmap(mask_of_example)(keys)
+    mask = jax.vmap(mask_of_example)(keys)  # [B, L, D]
     # Divided here, so that evaluation needs no factor.
     return jnp.where(mask, x / keep_rate, 0)
 

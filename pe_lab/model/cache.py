@@ -90,7 +90,7 @@ def view_cache(cache: Cache, mask: Bool[Array, "b l"]) -> CacheViews:
     first_slot = cache.filled[:, None]
     index = jnp.arange(mask.shape[1])[None]
     next_slots = first_slot + index
-    write = jnp.where(mask, next_slots, num_slots)
+    write = jnp.where(mask, next_slots, num_slots)  # a write to slot S is dropped
     last_slot = jnp.maximum(filled - 1, 0)  # 0 in an empty context
     last_slot = last_slot[:, None]
     last_slot = jnp.minimum(last_slot, num_slots - 1)  # no slot is left in a full context
@@ -122,7 +122,7 @@ def _take_slots(positions: Positions, slots: Int[Array, "b l"]) -> Positions:
     shape = (num_rows, len(slots), *slots_and_axes)
     rows = jnp.broadcast_to(positions, shape)
     axes = (1,) * (rows.ndim - 3)  # broadcast over the axes of a position
-    index = slots[None].reshape(1, *slots.shape, *axes)
+    index = slots[None].reshape(1, *slots.shape, *axes)  # [1, B, L, ...]
     return jnp.take_along_axis(rows, index, axis=2)
 
 

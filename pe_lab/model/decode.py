@@ -204,7 +204,7 @@ def _generate(
     cache = start(model, positions, batch, source)
     logits, cache = extend(model, cache, prompt, mask)
     prompt_lengths = mask.sum(axis=1)
-    last_token = prompt_lengths[:, None, None] - 1
+    last_token = prompt_lengths[:, None, None] - 1  # [B, 1, 1]
     last_logits = jnp.take_along_axis(logits, last_token, axis=1)  # [B, 1, V]
     last_logits = last_logits[:, 0]
 
@@ -212,7 +212,7 @@ def _generate(
         return (state.step < limit) & ~state.done.all()
 
     def add_token(state: _Answers) -> _Answers:
-        step_key = jax.random.fold_in(key, state.step)
+        step_key = jax.random.fold_in(key, state.step)  # does not depend on the limit
         token = _choose(state.last_logits, temperature, step_key)
         token = jnp.where(state.done, end, token)
         done = state.done | (token == end)

@@ -26,6 +26,7 @@ def forward_flops(
     feedforward = num_matrices * width * model.feedforward_width
     products = 0
     for length in lengths.values():
+        # All keys count, also those that a causal mask hides.
         pairs = 2 * length * width  # q·k and the sum of values, for one query
         mixing = projections + pairs
         if model.mixer != "attention":

@@ -82,7 +82,7 @@ def softmax_with_sinks(
     if sinks is None:
         return masked_softmax(s, mask)
     batch, _, num_queries, _ = s.shape
-    column = sinks.astype(s.dtype)[None, :, None, None]
+    column = sinks.astype(s.dtype)[None, :, None, None]  # [1, H, 1, 1]
     column = jnp.broadcast_to(column, (batch, len(sinks), num_queries, 1))
     weights = masked_softmax(jnp.concatenate([s, column], axis=-1), _with_sink_column(mask))
     return weights[..., :-1]
@@ -109,7 +109,7 @@ def add_sink_key(
     if bias is None:
         bias = jnp.zeros((1, 1, num_queries, num_keys), jnp.float32)
     bias = jnp.broadcast_to(bias, (len(bias), len(sinks), num_queries, num_keys))
-    column = sinks.astype(bias.dtype)[None, :, None, None]
+    column = sinks.astype(bias.dtype)[None, :, None, None]  # [1, H, 1, 1]
     column = jnp.broadcast_to(column, (*bias.shape[:3], 1))
     bias = jnp.concatenate([bias, column], axis=-1)
     return jnp.pad(k, one_more), jnp.pad(v, one_more), _with_sink_column(mask), bias

@@ -63,5 +63,5 @@ class LoopInputs(nnx.Module):
             x = jnp.zeros_like(embedding)
         if self.linear is None:
             return x + embedding
-        both = jnp.concatenate([x, embedding], axis=-1)
+        both = jnp.concatenate([x, embedding], axis=-1)  # [B, L, 2 D]
         return self.linear(both)

@@ -75,5 +75,5 @@ class Recurrence(nnx.Module):
         visible = jnp.broadcast_to(terms.visible[:, 0], (*x.shape[:2], inputs.shape[1]))
         slots = jnp.arange(inputs.shape[1])
         last = jnp.where(visible, slots, 0).max(axis=-1)
-        of_queries = jnp.take_along_axis(outputs, last[..., None], axis=1)
+        of_queries = jnp.take_along_axis(outputs, last[..., None], axis=1)  # last: [B, L]
         return jnp.where(visible.any(axis=-1, keepdims=True), of_queries, 0)

@@ -127,6 +127,7 @@ def _module(
         num_heads=model.num_heads,
         head_dim=model.width // model.num_heads,
         num_layers=model.num_layers,
+        # Cross-attention sees the whole source, so it is bidirectional, too.
         bidirectional=stack != "decoder",
         rngs=nnx.Rngs(params=key),
     )

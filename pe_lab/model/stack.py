@@ -147,7 +147,7 @@ class Stack(nnx.Module):
         """Terms of each layer's cross-attention; empty without an encoder."""
         if memory is None:
             return ()
-        mask = visible(queries, memory, causal=False)
+        mask = visible(queries, memory, causal=False)  # a decoder sees all of the source
         queries = queries.without_slots()
         memory = memory.without_slots()
         return self._terms(self.cross_sites, queries, memory, mask, biases)
@@ -251,7 +251,7 @@ class Stack(nnx.Module):
           num_loops: traced; later loops change nothing. None: all loops.
           remat: recompute inner values in the backward pass instead of keeping them.
         """
-        x = x.astype(self.dtype)
+        x = x.astype(self.dtype)  # embeddings are float32 in every model
         input_keys = fold_keys(dropout_keys, self.depth)  # the layers' streams are 0..depth-1
         x = dropout(x, self.dropout, input_keys)
         embedding = before = x

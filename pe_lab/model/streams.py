@@ -106,7 +106,7 @@ class View:
         """Number of tokens before each one in its segment; as `slots`."""
         if self.slots is None or self.segments is None:
             return self.slots
-        before = jnp.pad(self.segments[:, :-1], ((0, 0), (1, 0)))
+        before = jnp.pad(self.segments[:, :-1], ((0, 0), (1, 0)))  # segments begin at 1
         is_first = (self.segments != before) | (self.slots == 0)
         first_slots = jnp.where(is_first, self.slots, 0)
         # The largest first slot so far is that of the token's own segment.

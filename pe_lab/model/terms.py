@@ -106,8 +106,8 @@ def visible(
     if window is not None:
         mask = mask & (jnp.abs(key_slots - query_slots) < window)
     if queries.segments is not None and keys.segments is not None:
-        query_segments = queries.segments[:, :, None]
-        key_segments = keys.segments[:, None, :]
+        query_segments = queries.segments[:, :, None]  # [B, L, 1]
+        key_segments = keys.segments[:, None, :]  # [B, 1, S]
         same_segment = query_segments == key_segments
         mask = mask & same_segment[:, None]
     return mask & queries.valid[:, None, :, None]

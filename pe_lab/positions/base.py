@@ -128,7 +128,7 @@ def index_since(is_start: Bool[Array, "b l"]) -> Int[Array, "b l"]:
     index = jnp.arange(is_start.shape[1])[None]
     index = jnp.broadcast_to(index, is_start.shape)
     start_index = jnp.where(is_start, index, 0)
-    last_start = jax.lax.cummax(start_index, axis=1)
+    last_start = jax.lax.cummax(start_index, axis=1)  # the latest start so far
     return index - last_start
 
 

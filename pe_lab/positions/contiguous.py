@@ -26,7 +26,7 @@ class Contiguous(PositionScheme):
     ) -> Positions:
         index = jnp.arange(mask.shape[1])
         is_used = mask.any(axis=0)
-        return jnp.where(is_used, index, 0)[None, None]
+        return jnp.where(is_used, index, 0)[None, None]  # [1, 1, L]
 
     def bound(self, length: int, train: bool) -> int | float:
         return length - 1

@@ -151,7 +151,7 @@ class AssociativeRecall(Task):
             rewritten_key, values, length, bound
         )
         entry_keys = keys[pair_of_entry]
-        entries = jnp.concatenate([entry_keys, entry_values[:, None]], axis=1)
+        entries = jnp.concatenate([entry_keys, entry_values[:, None]], axis=1)  # [entries, width]
         prompt = entries.reshape(-1)
         prompt_length = width * self._num_entries(length)
         mask = jnp.arange(len(prompt)) < prompt_length
@@ -161,7 +161,7 @@ class AssociativeRecall(Task):
         is_query = (pair >= 0)[:, None]
         last = last_entry[pair]
         value = entry_values[last]
-        query = jnp.concatenate([keys[pair], value[:, None]], axis=1)
+        query = jnp.concatenate([keys[pair], value[:, None]], axis=1)  # [slots, width]
         filler = jnp.zeros_like(query)
         if self.random_filler:
             filler = jax.random.randint(filler_key, (query.size,), 0, self.num_symbols)

@@ -98,7 +98,7 @@ class FlipFlop(Task):
         written_bits = bits[_last_write(kind)]
         bits = jnp.where(kind == _READ, written_bits, bits)
 
-        sequence = jnp.stack([kind, bits], axis=1)
+        sequence = jnp.stack([kind, bits], axis=1)  # [instructions, 2]
         is_read = (kind == _READ) & (index < length)
         never = jnp.zeros(bound, bool)
         is_predicted = jnp.stack([never, is_read], axis=1)

@@ -35,7 +35,7 @@ def _is_range(numbers: tuple) -> bool:
     if len(numbers) != 2 or not all_integers:
         return False
     least, most = numbers
-    return 0 <= least < most < 10**9
+    return 0 <= least < most < 10**9  # 10**9 still fits int32
 
 
 @dataclass(frozen=True)

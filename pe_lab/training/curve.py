@@ -45,6 +45,7 @@ class MeanLoss:
         stop_at: Int[np.ndarray, "r"],
     ) -> None:
         """Add the losses of the steps from `first` on; a member that has stopped adds nothing."""
+        # One step at a time: a sum over a chunk would add in another order.
         for step, of_step in enumerate(losses.T, start=first):
             is_trained = step < stop_at
             self.total += np.where(is_trained, of_step, 0)

@@ -134,7 +134,7 @@ class Devices:
         """The examples of a batch that this device of the "batch" axis computes."""
         if self.batch_devices == 1:
             return batch
-        size = len(batch.masks[0]) // self.batch_devices
+        size = len(batch.masks[0]) // self.batch_devices  # without a rest, see specs/checks.py
         # The axis has a name inside of shard_map only.
         first = jax.lax.axis_index(BATCH) * size
         return batch.select(first + jnp.arange(size))

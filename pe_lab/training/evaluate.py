@@ -71,6 +71,7 @@ class Evaluator:
             params = adopt(params, self.setup, setup)
         size = setup.run.evaluate.batch_size
         measurements = []
+        # The last batch may be larger than what is left; `num_examples` masks the rest.
         for first in range(0, num_examples, size):
             which = Examples(
                 split=SPLITS.index(point.split),

@@ -162,8 +162,8 @@ def _attributes(
         attribute = setup.task.attributes[name]
         value_of = functools.partial(attribute.value, setup.task)
         values.append(jax.vmap(value_of)(examples))
-    by_example = jnp.stack(values, axis=1)
-    return jnp.broadcast_to(by_example[:, None], (*shape, len(names)))
+    by_example = jnp.stack(values, axis=1)  # [B, A]
+    return jnp.broadcast_to(by_example[:, None], (*shape, len(names)))  # [B, L, A]
 
 
 def _sums(

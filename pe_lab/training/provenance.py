@@ -114,6 +114,7 @@ def _is_tracked(package: Path) -> bool:
 def _code_digest(package: Path = _PACKAGE) -> str:
     """A hash of the files of pe_lab. Two states of a changed checkout have one commit."""
     content = hashlib.sha256()
+    # Sorted, because the order of files depends on the file system.
     for file in sorted(package.rglob("*.py")):
         content.update(file.relative_to(package).as_posix().encode())
         content.update(file.read_bytes())

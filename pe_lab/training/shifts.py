@@ -24,7 +24,7 @@ def noticed_scheme(setup: Setup, placement: Placement) -> PositionScheme:
 
 def largest_trained_position(setup: Setup, placement: Placement, length: int) -> int | float:
     """Return the largest position that training shows an encoding, without unnoticed shifts."""
-    if noticed_scheme(setup, placement) != Contiguous():
+    if noticed_scheme(setup, placement) != Contiguous():  # schemes are compared by value
         return reach.largest_position(setup, placement, length, train=True)
     num_tokens = reach.context_lengths(setup, length, train=True)
     return max(num_tokens[stack] for stack in placement.streams) - 1

@@ -77,6 +77,7 @@ class CurveState:
 
     @classmethod
     def of(cls, state: TrainState) -> "CurveState":
+        # A member that stopped keeps its parameters while the clock of its group goes on.
         return cls(state.params, jnp.minimum(state.step, state.stop_at))
 
 

@@ -29,6 +29,7 @@ def step(setup: Setup, member: Member, data: PyTree, state: TrainState) -> tuple
     # A run that starts from a parent goes on in the data and does not repeat it.
     now = state.step + member.first_step
     batch = training_batch(setup, key, now, data, member.first_step)
+    # Each device of the "batch" axis computes a part; loss and gradient are then summed.
     part = setup.devices.share(batch)
     part_sums = loss_and_gradient(setup)(state.params, part)
     loss, gradient = setup.devices.total(part_sums)

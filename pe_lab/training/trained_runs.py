@@ -54,6 +54,7 @@ def load(folder: Path, run_id: str) -> TrainedRun:
     index = checkpoint_of(folder, record)["member"]
     setup = build_setup(group.runs[index])
     member = of_member(state, index)
+    # A member that stopped early has trained fewer steps than the clock of its group shows.
     step = min(int(member.step), int(member.stop_at))
     return TrainedRun(setup, record, member.params, member.optimizer, step)
 
