@@ -94,7 +94,6 @@ def check_lengths(setup: Setup) -> None:
             f"{run.task.name} has no examples shorter than {task.min_length} {task.length_name}, "
             f"got length {shortest} in {_settings_with(run, shortest)}."
         )
-    # Each task of a mixture may have its own limit.
     for component in task.components:
         most = component.max_train_length
         if most is not None and run.train.max_length > most:

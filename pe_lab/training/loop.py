@@ -270,7 +270,7 @@ class Training:
                 origin = provenance.with_process(finished["provenance"], now)
                 extended = {**extended, "provenance": origin}
             records.write(self.folder, extended)
-        # After the records: a kill before this line repeats the evaluation and nothing else.
+        # After the records: a kill before they are written repeats the evaluation alone.
         if self.group.run.checkpoints.keep_final:
             checkpoint.keep_last(self.checkpoints)
         else:

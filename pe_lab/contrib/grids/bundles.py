@@ -102,6 +102,7 @@ def unpack(file: Path, folder: Path) -> str:
     _check_size(folder / records.ARCHIVE, file)
     for name, digest in _classes(records.read_all(folder).values(), file).items():
         source = content.get(_source_name(name))
+        # The digests of records are the first digits of a hash.
         if source is None or _sha256(source)[: len(digest)] != digest:
             raise UserError(f"{file} lacks the file of {name} with which its runs were trained.")
     return str(label)

@@ -40,6 +40,7 @@ def regrets(
 
     def of(draws: Weights) -> Float[np.ndarray, "k d"]:
         def mean_score(rule: SettingRule) -> Float[np.ndarray, "d"]:
+            # The mean over variants; the seeds are weighted by the draws.
             return setting_rules.scores_of_draws(runs, rule, score, draws).mean(axis=0)
 
         best = mean_score(setting_rules.highest(score))
@@ -88,6 +89,7 @@ def kendall(a: Float[np.ndarray, "v d"], b: Float[np.ndarray, "v d"]) -> Float[n
     """
     order_a = np.sign(a[:, None] - a[None])  # [v, v, d]: which of two variants is higher
     order_b = np.sign(b[:, None] - b[None])
+    # Each pair of variants counts twice in all sums, which cancels in the ratio.
     agreeing = (order_a * order_b).sum(axis=(0, 1))
     untied = (order_a**2).sum(axis=(0, 1)) * (order_b**2).sum(axis=(0, 1))
     with np.errstate(invalid="ignore"):  # 0 / 0 if all scores are equal

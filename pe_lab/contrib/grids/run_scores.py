@@ -131,7 +131,7 @@ def chosen(runs: pd.DataFrame, setting: str) -> object:
 
 def _reliable(grid: Runs, variant: int, score: str, threshold: float) -> dict[str, int | float]:
     """Return the share of the solved runs of a variant that extrapolate."""
-    solved = grid.numbers["solved"][variant] == 1
+    solved = grid.numbers["solved"][variant] == 1  # NaN, a diverged run, is not 1
     extrapolates = solved & (grid.numbers[score][variant] >= threshold)
     num_extrapolates, num_solved = int(extrapolates.sum()), int(solved.sum())
     interval = clustered.interval(extrapolates.sum(axis=0), solved.sum(axis=0))

@@ -77,6 +77,7 @@ class AlternatingBlocks(Task):
         is_member = jnp.asarray(True)
         if self.answer == "last":
             is_member = jax.random.bernoulli(member_key)
+        # A string that is no member lacks two of the switches.
         is_used = is_member | (jnp.arange(num_switches) < num_switches - 2)
         has_begun = (switches[:, None] <= index[None]) & is_used[:, None]
         num_begun = has_begun.sum(axis=0)

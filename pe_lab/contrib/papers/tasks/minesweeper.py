@@ -131,6 +131,7 @@ def _num_neighbors(mines: Bools, width: Scalar) -> Ints:
     in_row = left + count + right
     # Zeros before the first and after the last row.
     padded_counts = jnp.pad(in_row, size)
+    # The width is traced, so a shift by one row is a dynamic slice.
     above = jax.lax.dynamic_slice(padded_counts, (size - width,), (size,))
     below = jax.lax.dynamic_slice(padded_counts, (size + width,), (size,))
     return above + in_row + below - count

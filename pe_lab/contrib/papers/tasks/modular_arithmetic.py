@@ -91,6 +91,7 @@ class ModularArithmetic(Task):
             # Times extends the last term; plus and minus add it and start another one.
             new_total = jnp.where(is_times, total, total + term)
             new_term = jnp.where(is_times, term * digit, signed_digit)
+            # In every step, so that products of two terms stay below 2^31.
             new_total = new_total % self.modulus
             new_term = new_term % self.modulus
             # Symbols outside of the expression leave the state unchanged.
