@@ -90,6 +90,7 @@ def _relative_entropy(
 ) -> Float[Array, "b h l"]:
     """The sum of p log2(p / mean); a weight of 0 adds nothing."""
     has_weight = p > 0
+    # 0 log 0 counts as 0: the ratio there is 1.
     ratio = jnp.where(has_weight, p, 1) / jnp.where(has_weight, mean, 1)
     return (p * jnp.log2(ratio)).sum(axis=-1)
 

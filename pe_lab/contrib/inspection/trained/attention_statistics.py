@@ -71,13 +71,14 @@ def sums(
     attends = counted[:, None] & has_weight[..., 0]
     aligned_of_heads = aligned[:, None]
     has_aligned = attends & (aligned_of_heads & mask).any(axis=-1)
+    # 0 log 0 counts as 0: the logarithm there is that of 1.
     log_p = jnp.log(jnp.where(p > 0, p, 1))
     # One visible key is no choice; it does not count, so any divisor serves.
     largest_entropy = jnp.log(jnp.maximum(n, 2))
     entropy = -(p * log_p).sum(axis=-1) / largest_entropy
     queries = jnp.arange(w.shape[2])
     keys = jnp.arange(w.shape[3])
-    distance = jnp.abs(queries[:, None] - keys[None])
+    distance = jnp.abs(queries[:, None] - keys[None])  # [L, S]
 
     def sum_and_count(
         value: Float[Array, "b h l"], where: Bool[Array, "b h l"]

@@ -126,7 +126,7 @@ def shared_directions(
     _, _, token_directions = np.linalg.svd(tokens, full_matrices=False)
     _, sizes, embedding_directions = np.linalg.svd(embeddings, full_matrices=False)
     energy = np.square(sizes)
-    cumulative = np.cumsum(energy) / max(energy.sum(), 1e-30)
+    cumulative = np.cumsum(energy) / max(energy.sum(), 1e-30)  # embeddings of zeros have no energy
     num_main = int((cumulative < 0.9).sum()) + 1
     # The subspaces must fit into both sets of vectors.
     count = min(num_main, len(tokens), len(embeddings))
@@ -252,7 +252,7 @@ def scale_by_temperature(attention: Attention, parts: Parts, mask: Bool[Array, "
         factor = attention.log_n_factor[...]
     num_visible = jnp.maximum(mask.sum(axis=-1), 1)  # [B|1, H|1, L]
     log_n = jnp.log(num_visible.astype(jnp.float32))
-    scale = jnp.moveaxis(factor[None, :, None] * log_n, 1, 2)[..., None]
+    scale = jnp.moveaxis(factor[None, :, None] * log_n, 1, 2)[..., None]  # [B, L, H, 1]
     return token * scale, embedding * scale
 
 

@@ -50,7 +50,7 @@ def probe_position(
     centered = X - mean
     covariance = centered.T @ centered
     width = len(covariance)
-    ridge = _RIDGE * np.trace(covariance) / width or 1.0
+    ridge = _RIDGE * np.trace(covariance) / width or 1.0  # 1 if all states are equal
     penalty = ridge * np.eye(width)
     targets = centered.T @ (y - mean_position)
     weights = np.linalg.solve(covariance + penalty, targets)
