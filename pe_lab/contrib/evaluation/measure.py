@@ -115,6 +115,7 @@ def continued(
     the end of the command. A command that is refused leaves no mark, because it measured nothing.
     An error after the first measurement keeps the mark, as a kill does.
     """
+    # With and without --only-missing a command has the same mark.
     words = json.dumps(dataclasses.asdict(request) | {"only_missing": None}, sort_keys=True)
     digest = hashlib.sha256(words.encode()).hexdigest()[:16]
     mark = run_group_files.progress_path(folder, f"evaluate-{digest}")

@@ -21,7 +21,7 @@ from pe_lab.contrib.laws.subjects import (
 def future_does_not_leak(subject: Subject) -> None:
     """The logits of a token do not depend on later tokens."""
     tokens = default_tokens()
-    other = tokens.at[:, 5:].set((tokens[:, 5:] + 1) % 11)
+    other = tokens.at[:, 5:].set((tokens[:, 5:] + 1) % 11)  # all later ones change
     assert_close(subject.logits(tokens)[:, :5], subject.logits(other)[:, :5], 0)
 
 
@@ -49,6 +49,7 @@ def padding_does_not_reach_valid_tokens(subject: Subject) -> None:
     poisoned = jax.tree_util.tree_map_with_path(
         lambda path, p: p.at[-1].set(jnp.nan) if is_embedding(path) else p, subject.params
     )
+    # The last symbol, whose embedding is NaN, is at padding alone.
     tokens = jnp.where(mask, jnp.minimum(tokens, 9), 10)
     source_tokens = jnp.where(source_mask, jnp.minimum(source_tokens, 7), 8)
     assert_close(alone(), padded(poisoned))

@@ -55,6 +55,7 @@ def _check_positions(scheme: PositionScheme, train: bool, segments: bool, seed: 
         )
     beyond = f"{when}, a position of padding is not 0"
     assert (out[:, :, 7:] == 0).all(), beyond
+    # With `arange` one row serves all examples and counts up to the end of the longest.
     if not scheme.arange:
         assert (out[:, ~np.asarray(is_token)] == 0).all(), beyond
 

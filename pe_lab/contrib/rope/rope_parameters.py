@@ -150,7 +150,7 @@ def _parameters(
     else:
         by_type = dict.fromkeys(types, given)
         if family.local_base is not None:
-            by_type[SLIDING] = {}
+            by_type[SLIDING] = {}  # layers with a window have no scaling
     complete: dict[str | None, JsonObject | None] = {}
     for label, parameters in by_type.items():
         if parameters is None:
@@ -260,7 +260,7 @@ def write(encodings: Sequence[JsonObject], num_layers: int) -> JsonObject:
     if len(layouts) > 1:
         raise UserError("A published config has one layout for all layers.")
     if layouts == {"interleaved"}:
-        keys["rope_interleave"] = True
+        keys["rope_interleave"] = True  # without it `read` takes Llama's layout, "half"
     if len(dynamic_lengths) > 1:
         raise UserError("A published config has one trained_length for dynamic_ntk in all layers.")
     if dynamic_lengths:

@@ -154,6 +154,7 @@ def write(encoding: JsonObject) -> JsonObject:
     rest = dict(encoding)
     name = rest.pop("name")
     scaling = rest.pop("scaling", "none")
+    # "proportional" shares the scaling of "linear"; the proportion below tells them apart.
     kind = next((kind for kind, scaled in _SCALINGS.items() if scaled == scaling), None)
     if kind is None:
         raise UserError(f"rope's scaling {scaling!r} has no rope_type.")
@@ -166,7 +167,7 @@ def write(encoding: JsonObject) -> JsonObject:
             raise UserError("rope's proportion has a rope_type with the scaling 'linear' alone.")
         kind = "proportional"
     if proportion != 1 or fraction != 1:
-        parameters["partial_rotary_factor"] = min(proportion, fraction)
+        parameters["partial_rotary_factor"] = min(proportion, fraction)  # one of the two is 1
     parameters["rope_type"] = kind
     if kind == "dynamic":
         rest.pop("trained_length", None)

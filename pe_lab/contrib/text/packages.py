@@ -51,7 +51,7 @@ def _extract(archive: Path, patterns: Sequence[str], folder: Path) -> int:
     """Extract the files that match into a folder; return their number."""
     with tarfile.open(archive) as files:
         members = [member for member in files if member.isfile() and _matches(member, patterns)]
-        files.extractall(folder, members, filter="data")
+        files.extractall(folder, members, filter="data")  # refuses paths outside
     return len(members)
 
 

@@ -63,6 +63,7 @@ class AddAbove(Task):
         row, column, mask, is_cell = _grids.coordinates(size, height, width)
         symbols = jax.random.randint(symbols_key, (size,), 0, self.num_symbols)
         row_size = width + 1  # with the separator
+        # Clipped: in the first row this is any symbol, which the sums leave out.
         above = jnp.take(symbols, jnp.arange(size) - row_size, mode="clip")
         sums = (symbols + jnp.where(row > 0, above, 0)) % self.num_symbols
         separator = self.num_symbols

@@ -88,6 +88,7 @@ class CopyPage(Task):
         if self.form == "flipped":
             column = width - 1 - column
         of_cell = before + row * (width + 1) + column
+        # A transposed grid has another number of row ends, which moves the letters after it.
         longer = height * (width + 1) - sides[0] * (sides[1] + 1)
         index = jnp.arange(size)
         of_letter = jnp.where(index < before, index, index + longer)

@@ -127,12 +127,13 @@ class InContextRecall(Task):
         index = jnp.arange(bound)
         keys, in_key = _draw_strings(key_key, bound, self.num_keys, self.longest_key)
         values, in_value = _draw_strings(value_key, bound, self.num_values, self.longest_value)
+        # One entry is always a pair, so that each example has a key to ask for.
         reserved = jax.random.randint(reserved_key, (), 0, length)
         is_noise = jax.random.uniform(is_noise_key, (bound,)) < self.noise
         is_pair = (index < length) & ~(is_noise & (index != reserved))
 
         is_same = _same_keys(keys, in_key) & is_pair[None]
-        first = is_same.argmax(axis=1)
+        first = is_same.argmax(axis=1)  # all entries of a key take the value of its first one
         pairs = jnp.concatenate([keys, self.num_keys + values[first]], axis=1)
         in_pair = jnp.concatenate([in_key, in_value[first]], axis=1)
         noise = jax.random.randint(noise_key, pairs.shape, 0, self.num_noise)
@@ -145,6 +146,7 @@ class InContextRecall(Task):
         uniform = jax.random.uniform(question_key, (bound,))
         score, asked = jax.lax.top_k(jnp.where(is_new, uniform, -1.0), self._num_questions(bound))
         questions = pairs[asked]
+        # A score of -1 is a question too many: the prompt has fewer keys.
         in_question = in_pair[asked] & (score >= 0)[:, None]
         target, target_mask = packed(questions, in_question)
 
@@ -190,5 +192,6 @@ def _draw_strings(
 
 def _same_keys(keys: Int[Array, "n w"], in_key: Bool[Array, "n w"]) -> Bool[Array, "n n"]:
     """Return whether two entries have the same key."""
+    # A key with fewer tokens differs from every longer one.
     padded = jnp.where(in_key, keys, -1)
     return (padded[:, None] == padded[None]).all(axis=2)

@@ -107,7 +107,7 @@ class ItemAfterSeparator(Task):
         )
         mask = index < list_length + 2
         target_mask = jnp.ones(1, bool)
-        source = num_tokens.cumsum()[k - 1]
+        source = num_tokens.cumsum()[k - 1]  # after k items and their separators
         is_separator = is_list & (tokens == separator)
         structure = {
             **uncoupled(mask, target_mask),

@@ -144,12 +144,13 @@ class MultiHop(Task):
         asked = _random_order(question_key, length, bound)[:most]
         hops = jax.random.randint(hops_key, (most,), 1, self.max_hops + 1)
         answer = (asked + hops) % length
-        is_question = (jnp.arange(most) < length)[:, None]
+        is_question = (jnp.arange(most) < length)[:, None]  # a short cycle has fewer questions
         hop_symbol = (self._first_hop + hops - 1)[:, None]
         questions = jnp.concatenate([hop_symbol, cycle[asked], cycle[answer]], axis=1)
         is_hop = jnp.ones_like(is_question)
         used = jnp.concatenate([is_hop, is_token[asked], is_token[answer]], axis=1) & is_question
         target, target_mask = packed(questions, used)
+        # The columns are the hops, the word and the answer.
         in_answer = jnp.arange(questions.shape[1])[None] > self.longest_word
         in_answer = jnp.broadcast_to(in_answer, questions.shape)
         is_answer = in_answer.reshape(-1)[packing_order(used)] & target_mask

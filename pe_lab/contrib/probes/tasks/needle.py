@@ -140,10 +140,11 @@ class Needle(Task):
         num_noise = length - 2 * most
         depth = jax.random.randint(depth_key, (), 0, num_noise)
         if self.depth is not None:
-            depth = (self.depth * (num_noise - 1) + 50) // 100
+            depth = (self.depth * (num_noise - 1) + 50) // 100  # rounded to the nearest place
         others = distinct(place_key, most - 1, num_noise - 1)
-        others = jnp.where(others < depth, others, others + 1)
+        others = jnp.where(others < depth, others, others + 1)  # leaves out the place of the answer
         depths = jnp.append(depth, others)
+        # Each needle in front moves the start by its two tokens.
         num_before = (depths[None] < depths[:, None]).sum(axis=1)
         start = depths + 2 * num_before
 
@@ -157,8 +158,9 @@ class Needle(Task):
         query = index - length
         prompt = jnp.where(query >= 0, keys[jnp.minimum(query, self.num_needles - 1)], prompt)
         mask = query < self.num_queries
+        # The values of a key are in the order of the haystack.
         starts = jnp.sort(start.reshape(self.num_needles, self.values_per_key), axis=1)
-        source = starts[: self.num_queries].reshape(-1) + 1
+        source = starts[: self.num_queries].reshape(-1) + 1  # the value follows its key
         target_mask = jnp.ones(len(source), bool)
         structure = uncoupled(mask, target_mask)
         return rearranged(prompt, mask, source, target_mask, structure=structure)

@@ -45,6 +45,7 @@ def _on_path(task: "PathStar", example: Example, *, is_turned: bool) -> Bool[Arr
     """Return whether edge e of the prompt is the one after node t of the path."""
     prompt, target = jnp.asarray(example.prompt), jnp.asarray(example.target)
     edge = jnp.arange(len(prompt) // 3)
+    # The 3 tokens of the question follow the edges.
     in_prompt = 3 * edge < jnp.asarray(example.prompt_mask).sum() - 3
     nodes = (prompt[3 * edge + 1], prompt[3 * edge + 2])
     start, end = nodes[::-1] if is_turned else nodes
@@ -146,6 +147,7 @@ class PathStar(Task):
         target_mask = jnp.arange(bound) < length
         index = jnp.arange(self.prompt_bound(bound))
         question = 3 * self.num_arms * (length - 1)
+        # The prompt's bound has 3 tokens more than the edges, for the question.
         edges_and_room = jnp.append(edges.reshape(-1), jnp.zeros(3, edges.dtype))
         prompt = jnp.select(
             [index == question, index == question + 1, index == question + 2],

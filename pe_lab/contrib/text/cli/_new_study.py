@@ -63,6 +63,7 @@ def _windows(path: str) -> tuple[bool, int]:
     for within_documents in (True, False):
         task = LanguageModel(path=path, within_documents=within_documents)
         lengths = [length for length in _LENGTHS if _has_windows(task, 4 * length)]
+        # Windows that stay within short documents are short, so longer ones across them come first.
         if lengths and (lengths[0] == _LENGTHS[0] or not within_documents):
             return within_documents, lengths[0]
     raise UserError(

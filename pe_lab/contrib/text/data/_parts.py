@@ -72,7 +72,7 @@ class FilePart:
         try:
             with self.file.open("rb", buffering=0) as file:
                 symbols = np.fromfile(file, self.dtype, self.size, offset=self.offset)
-                version = version_of(file.fileno())
+                version = version_of(file.fileno())  # the path may name another file now
         except OSError as e:
             raise UserError(f"{self.file} cannot be read ({one_line(e)}).") from e
         if version != self.version:
@@ -96,12 +96,13 @@ class Parts:
             inside = part[max(start, 0) : max(end, 0)]
             if len(inside):
                 parts.append(inside)
+            # For the next part, which `start` and `end` may lie in front of.
             start -= len(part)
             end -= len(part)
         return Parts(tuple(parts))
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        none = np.empty(0, np.uint8)
+        none = np.empty(0, np.uint8)  # for no parts, which np.concatenate refuses
         symbols = np.concatenate([none, *map(np.asarray, self.parts)])
         return symbols if dtype is None else symbols.astype(dtype)
 

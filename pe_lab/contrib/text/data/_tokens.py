@@ -75,6 +75,7 @@ def read(
       UserError: there is no token, a file is no such file, or an id is out of the vocabulary.
     """
     split_tokens = _splits(path, splits, TYPES[token_type])
+    # Before max_tokens cuts the splits, so that the vocabulary does not depend on it.
     largest = max(int(block.max()) for parts in split_tokens.values() for block in parts.blocks())
     if vocabulary_size is None:
         _check_ids(path, largest, _MOST_IDS, f"any known vocabulary: {token_type} may be wrong")

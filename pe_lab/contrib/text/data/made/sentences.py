@@ -44,7 +44,7 @@ def _dictionary() -> dict[str, str]:
     dictionary: dict[str, str] = {}
     for word in [*TRADES, *NOUNS, *ADJECTIVES, *verbs]:
         translation = draws.word(2)
-        while translation in dictionary.values():
+        while translation in dictionary.values():  # two words never share one
             translation = draws.word(2)
         dictionary[word] = translation
     return dictionary
@@ -60,6 +60,7 @@ class _Grammar:
     def sentence(self) -> Pair:
         is_plural = self.draws.chance(0.5)
         subject = self.noun_phrase(TRADES, is_plural, depth=0)
+        # At this depth the object of the sentence has no relative clause.
         predicate = self.predicate(is_plural, depth=_MAX_DEPTH)
         source = f"{subject.source} {predicate.source}"
         target = f"{subject.target} {predicate.target}"
