@@ -216,11 +216,7 @@ class AttentionEncoding(_Encoding):
         return None, None
 
     def transform_qk(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> tuple[Float[Array, "b l h f"], Float[Array, "b s h f"]]:
         """Queries and keys of the product. They may widen; the scale stays 1 / sqrt(Dh)."""
         return q, k
@@ -230,11 +226,7 @@ class AttentionEncoding(_Encoding):
         return None
 
     def content_bias(
-        self,
-        q: Float[Array, "b l h e"],
-        k: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, q: Float[Array, "b l h e"], k: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b h l s"] | None:
         """Additive term [B, H, L, S] that reads the raw queries, keys or features."""
         return None
@@ -262,11 +254,7 @@ class AttentionEncoding(_Encoding):
         return masked_softmax(s, mask)
 
     def combine(
-        self,
-        w: Float[Array, "b h l s"],
-        v: Float[Array, "b s h e"],
-        Q: Tokens,
-        K: Tokens,
+        self, w: Float[Array, "b h l s"], v: Float[Array, "b s h e"], Q: Tokens, K: Tokens
     ) -> Float[Array, "b l h e"]:
         """Weighted sum of values. Declare replaces=("combine",)."""
         return weighted_sum(w, v)

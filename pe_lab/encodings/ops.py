@@ -114,13 +114,7 @@ def uniform_linear(inputs: int, outputs: int, rngs: nnx.Rngs) -> nnx.Linear:
     def initialize(key: Array, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         return jax.random.uniform(key, shape, dtype, -limit, limit)
 
-    return nnx.Linear(
-        inputs,
-        outputs,
-        kernel_init=initialize,
-        bias_init=initialize,
-        rngs=rngs,
-    )
+    return nnx.Linear(inputs, outputs, kernel_init=initialize, bias_init=initialize, rngs=rngs)
 
 
 def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, "*o c"]:
@@ -141,25 +135,20 @@ def lookup(table: Float[Array, "n c"], index: Num[Array, "*o"]) -> Float[Array, 
 def geometric_frequencies(base: float, channels: int) -> tuple[float, ...]:
     """base^(-2m / channels) for each pair m of channels, in radians per position."""
     exponents = -np.arange(0, channels, 2) / channels
-    frequencies = base**exponents
-    return tuple(frequencies.tolist())
+    return tuple((base**exponents).tolist())
 
 
 def alibi_slopes(num_heads: int) -> tuple[float, ...]:
     """Press et al.'s slope of each head, for any number of heads."""
     num_heads = int(num_heads)  # a number of NumPy lacks the method
     below = 2 ** (num_heads.bit_length() - 1)  # the power of two below, or the number itself
-    above = 2 * below
-    series = _geometric_slopes(below)
-    every_other = _geometric_slopes(above)[::2]
-    missing = num_heads - below
-    return tuple(series + every_other[:missing])
+    every_other = _geometric_slopes(2 * below)[::2]
+    return tuple(_geometric_slopes(below) + every_other[: num_heads - below])
 
 
 def _geometric_slopes(num_heads: int) -> list[float]:
     """2^(-8h / H) for h = 1..H, the slopes for a power of two."""
-    heads = range(1, num_heads + 1)
-    return [2.0 ** (-8 * h / num_heads) for h in heads]
+    return [2.0 ** (-8 * h / num_heads) for h in range(1, num_heads + 1)]
 
 
 def angles(positions: Num[Array, "*p"], frequencies: Sequence[float]) -> Float[Array, "*p f"]:
@@ -222,10 +211,8 @@ def rotate(
     sin = amplitude * jnp.sin(angles)
     channels = (*cos.shape[:-1], num_rotated)
     # The partner of a pair's first channel is subtracted, and the partner of its second is added.
-    cos = jnp.stack([cos, cos], axis=pair_axis)
-    sin = jnp.stack([-sin, sin], axis=pair_axis)
-    cos = cos.reshape(channels)
-    sin = sin.reshape(channels)
+    cos = jnp.stack([cos, cos], axis=pair_axis).reshape(channels)
+    sin = jnp.stack([-sin, sin], axis=pair_axis).reshape(channels)
 
     first = x[..., :num_rotated].astype(jnp.float32)
     rest = x[..., num_rotated:]
@@ -302,14 +289,11 @@ def take_rows(
     by_row: Float[Array, "b h l r"], rows: Int[Array, "_ _ l s"]
 ) -> Float[Array, "b h l s"]:
     """Each query's value for the row of each key; rows are [B|1, H|1, L, S]."""
-    num_keys = rows.shape[-1]
-    shape = (*by_row.shape[:3], num_keys)
-    rows = jnp.broadcast_to(rows, shape)
+    rows = jnp.broadcast_to(rows, (*by_row.shape[:3], rows.shape[-1]))
     return jnp.take_along_axis(by_row, rows, axis=-1)
 
 
 def pad_channels(x: Float[Array, "b l c"], channels: int) -> Float[Array, "b l d"]:
     """The numbers of each token, followed by zeros up to a number of channels."""
     missing = channels - x.shape[-1]
-    widths = ((0, 0), (0, 0), (0, missing))
-    return jnp.pad(x, widths)
+    return jnp.pad(x, ((0, 0), (0, 0), (0, missing)))

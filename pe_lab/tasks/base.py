@@ -95,17 +95,13 @@ def make_example(
       answer_mask: None if the whole target is the answer.
       alignment: None if no target token is a copy of one prompt token.
     """
-    if answer_mask is None:
-        answer_mask = target_mask
-    if alignment is None:
-        alignment = jnp.full(len(target), -1)
     return Example(
         prompt=jnp.where(prompt_mask, prompt, 0),
         prompt_mask=prompt_mask,
         target=jnp.where(target_mask, target, 0),
         target_mask=target_mask,
-        answer_mask=answer_mask,
-        alignment=alignment,
+        answer_mask=target_mask if answer_mask is None else answer_mask,
+        alignment=jnp.full(len(target), -1) if alignment is None else alignment,
         asked_mask=asked_mask,
         structure=structure or {},
     )
@@ -145,29 +141,13 @@ class Vocabulary:
             return " ".join(map(str, symbols))
         return " ".join(self.names[symbol] for symbol in symbols)
 
-    @property
-    def pad(self) -> int:
-        return self.num_symbols
-
-    @property
-    def begin(self) -> int:
-        return self.num_symbols + 1
-
-    @property
-    def separator(self) -> int:
-        return self.num_symbols + 2
-
-    @property
-    def end(self) -> int:
-        return self.num_symbols + 3
-
-    @property
-    def blank(self) -> int:
-        return self.num_symbols + 4
-
-    @property
-    def size(self) -> int:
-        return self.num_symbols + 5
+    # The special tokens, and the number of all tokens.
+    pad = property(lambda self: self.num_symbols)
+    begin = property(lambda self: self.num_symbols + 1)
+    separator = property(lambda self: self.num_symbols + 2)
+    end = property(lambda self: self.num_symbols + 3)
+    blank = property(lambda self: self.num_symbols + 4)
+    size = property(lambda self: self.num_symbols + 5)
 
 
 def numerals(count: int) -> tuple[str, ...]:

@@ -70,19 +70,18 @@ def lines(
     swarms = []
     for name in names:
         values = groups.get(name, data.iloc[:0])
-        label = (labels or {}).get(name, name)
         center, bands = _centers(values, x, y)
-        if centers is not None:
-            center = centers[name].dropna()
         style = looks[name]
         if len(values) and (centers is not None or (dots and not bands.empty)):
             swarms.append((style.color, values.dropna(subset=y)))
-        if centers is None and bands.empty:
+        if centers is not None:
+            center = centers[name].dropna()
+        elif bands.empty:
             _draw_runs(axes, values, x, y, style)
-        elif centers is None:
+        else:
             ends = bands["low"], bands["high"]
             axes.fill_between(bands.index, *ends, color=style.color, alpha=0.1, linewidth=0)
-        _draw_center(axes, center, style, label, is_hollow=name in hollow)
+        _draw_center(axes, center, style, (labels or {}).get(name, name), is_hollow=name in hollow)
         _draw_hollow(axes, center[[(name, place) in hollow for place in center.index]], style)
     if swarms:
         _draw_swarms(axes, swarms, x, y)

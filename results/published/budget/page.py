@@ -19,7 +19,6 @@ from pe_lab.contrib.grids import run_scores
 from pe_lab.contrib.grids.tables import setting_tables
 from pe_lab.contrib.prose.numbers import listed
 from pe_lab.results import equivalence, formats, frame, metrics, statistics
-from pe_lab.results.formats import Cell
 from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.records.evaluation_points import EvaluationPoint
 from pe_lab.runs.records.record_schema import Record
@@ -38,7 +37,6 @@ AVERAGED = FOLDER / "averaged.json"
 RATE, BUDGET, ALL = "train.learning_rate", "train.steps", "all rates"
 LONGEST, USUAL = f"{config.BUDGETS[-1]} steps", f"{config.BUDGETS[1]} steps"
 STEPS = [str(steps) for steps in config.BUDGETS]
-PICTURE = "budgets.png"
 AT_TWICE = run_scores.at(2)
 LIMITS = metrics.range_of_difference("exact_match")
 # Rules of choice that the page shows; no contrast of them was declared.
@@ -164,8 +162,7 @@ def verdict(differences: list[float]) -> str:
         return "rises"
     if interval.high < 0:
         return "falls"
-    is_alike = equivalence.verdict(interval, config.MARGIN) == "alike"
-    return "stays" if is_alike else "undecided"
+    return "stays" if equivalence.verdict(interval, config.MARGIN) == "alike" else "undecided"
 
 
 def collapses(runs: pd.DataFrame) -> pd.DataFrame:
@@ -177,10 +174,8 @@ def collapses(runs: pd.DataFrame) -> pd.DataFrame:
     is_high = runs["best"] >= HIGH
     falls = runs["best"] - runs["last"] >= FALL
     runs = runs.assign(collapsed=runs["solved"] & is_high & falls)
-    parts = []
-    for part in (runs, runs.assign(**{RATE: ALL})):
-        parts.append(part.groupby(["name", RATE], sort=False)[["collapsed", "solved"]].sum())
-    counts = pd.concat(parts)
+    runs = pd.concat([runs, runs.assign(**{RATE: ALL})])
+    counts = runs.groupby(["name", RATE], sort=False)[["collapsed", "solved"]].sum()
     texts = []
     for (_, rate), row in counts.iterrows():
         interval = statistics.wilson(*row) if rate == ALL else None
@@ -188,7 +183,7 @@ def collapses(runs: pd.DataFrame) -> pd.DataFrame:
     return counts.assign(text=texts)
 
 
-def mean_difference(runs: pd.DataFrame, a: str, b: str) -> Cell:
+def mean_difference(runs: pd.DataFrame, a: str, b: str) -> formats.Cell:
     """Return the mean of a - b over new runs, with a percentile bootstrap interval over seeds."""
     # A run that never reaches SOLVED has no first point.
     new = runs[runs["is_new"]].dropna(subset=[a, b])
@@ -200,7 +195,7 @@ def mean_difference(runs: pd.DataFrame, a: str, b: str) -> Cell:
     )
     mean = float(differences.mean())
     text = f"{formats.difference(mean, interval)} over {len(new)} runs"
-    return Cell(text, mean, interval, len(new))
+    return formats.Cell(text, mean, interval, len(new))
 
 
 @functools.cache
@@ -252,8 +247,7 @@ def draw(root: Path) -> None:
     from pe_lab.results.plots import drawing, styles
     from pe_lab.results.plots.lines import lines
 
-    study = frame.read(root / FOLDER)
-    runs = run_scores.of(study.numbers)
+    runs = run_scores.of(frame.read(root / FOLDER).numbers)
     rates = list(runs[RATE].unique())
     runs = runs.assign(name=names(runs), steps=runs[BUDGET].str.removesuffix(" steps").astype(int))
     panels = list(runs.groupby("name", sort=False))
@@ -282,7 +276,7 @@ def draw(root: Path) -> None:
         caption = "Lines: medians; dots: runs; hollow marks: no run solved the training lengths."
         title = "Exact match at twice the training length against training steps"
         drawing.titles(figure, title, caption)
-        drawing.save(figure, [root / FOLDER / PICTURE], few_colors=True)
+        drawing.save(figure, [root / FOLDER / "budgets.png"], few_colors=True)
 
 
 def _change(differences: list[float]) -> str:
