@@ -12,9 +12,9 @@ import pytest
 from docs.build import pages, tasks
 from pe_lab.results import frame, plots, tables
 from pe_lab.runs import config
-from pe_lab.runs.records import records, validation
+from pe_lab.runs.records import records
 from pe_lab.runs.run import from_record
-from pe_lab.runs.studies import study_files
+from pe_lab.runs.studies import outcomes, study_files
 from pe_lab.sweeps import study
 from tests.docs.typed_numbers import typed_numbers
 from tests.marks import full_except
@@ -160,7 +160,7 @@ def test_what_the_quickstart_promises_to_learn_is_learned():
     runs = records.read_all(ROOT / "results" / "published" / "quickstart").values()
     for name in ("sinusoidal", "learned", "rope", "t5_bias", "alibi"):
         of_name = [r for r in runs if r["config"]["model"]["encodings"][0]["name"] == name]
-        reached = [value for run in of_name for value in validation.values(run)]
+        reached = [value for run in of_name for value in outcomes.validation_values(run)]
         scales = 2 if name == "learned" else 1
         assert len(reached) == scales * 3 * 8  # initial scales, seeds, validation lengths
         assert sum(reached) / len(reached) >= 0.95

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pe_lab import parts
 from pe_lab.lazy_names import class_files
-from pe_lab.runs.plugins import entry_points
+from pe_lab.runs.plugins import other_packages
 
-PACKAGES = [name for family in entry_points.FAMILIES for name in parts.packages(family)]
+PACKAGES = [name for family in other_packages.FAMILIES for name in parts.packages(family)]
 
 
 def path(package: str) -> Path:

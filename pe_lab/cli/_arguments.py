@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.paths import user_path
-from pe_lab.runs.plugins import allowed_plugins
+from pe_lab.runs.plugins import other_packages
 from pe_lab.runs.system import terminal
 
 _FLAG = re.compile(r"--[^=.]+(?=$|=)")  # without its value; not --config.train.max_length
@@ -179,7 +179,7 @@ class Parser:
             raise self._unknown(unused[0])
         named = getattr(namespace, "allow_plugins", ())
         # Before the conversions: the config of a study may allow more.
-        allowed_plugins.allow_only({*named, *allowed_plugins.packages_in(" ".join(arguments))})
+        other_packages.allow_only({*named, *other_packages.packages_in(" ".join(arguments))})
         for name, declared in self.declared.items():
             text = getattr(namespace, name)
             if text is None and name not in self.required:

@@ -6,10 +6,10 @@ from pathlib import Path
 from pe_lab import parts
 from pe_lab.cli import _docstrings, _studies
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import entry_points, plugins
+from pe_lab.runs.plugins import other_packages, plugins
 from pe_lab.runs.studies import study_files
 
-FAMILIES = entry_points.FAMILIES
+FAMILIES = other_packages.FAMILIES
 KINDS = (*FAMILIES, "configs", "studies")
 
 
@@ -25,7 +25,7 @@ def _members(family: str) -> dict[str, str]:
     lines = {}
     for name in plugins.names(family):
         lines[name] = _docstrings.summary(parts.file(family, name))
-    for name, path in entry_points.installed(family).items():
+    for name, path in other_packages.installed(family).items():
         lines.setdefault(name, path)
     return lines
 

@@ -19,8 +19,8 @@ from pe_lab.cli import _studies
 from pe_lab.runs import grid
 from pe_lab.runs.errors import Interrupted, UserError, line_in, one_line, unknown
 from pe_lab.runs.grid import Choice, Point
-from pe_lab.runs.plugins import allowed_plugins
-from pe_lab.runs.settings import plain_values
+from pe_lab.runs.plugins import other_packages
+from pe_lab.runs.settings import typed_values
 from pe_lab.runs.system import jax_settings
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def read(config: str, overrides: Sequence[str] = ()) -> StudyConfig:
     _override(values, overrides)
     plain = values.to_dict()
     choices = {id(choice): choice for point in points for choice in point.values()}
-    named = allowed_plugins.packages_in(f"{plain} {list(choices.values())}")
-    allowed_plugins.allow_also(named)
+    named = other_packages.packages_in(f"{plain} {list(choices.values())}")
+    other_packages.allow_also(named)
     paths = tuple(text.partition("=")[0].removeprefix("config.") for text in overrides)
     study = f"{file.stem}_{form}" if form else file.stem
     return StudyConfig(study, plain, points, paths, analysis)
@@ -201,7 +201,7 @@ def _load(path: Path, form: str) -> tuple[ConfigDict, list[Point], dict[str, Any
         values = module.get_config(*chosen)
         if not isinstance(values, Mapping | ConfigDict):
             raise TypeError(f"get_config() returned {values!r}, not a config")
-        config = ConfigDict(plain_values.plain(values))  # sorted, so the keys must be texts
+        config = ConfigDict(typed_values.plain(values))  # sorted, so the keys must be texts
         _make_plain(config)
         points = module.sweep(*chosen) if hasattr(module, "sweep") else grid.product()
         if not isinstance(points, list):
@@ -224,7 +224,7 @@ def _make_plain(config: ConfigDict) -> None:
             if isinstance(value, ConfigDict):
                 _make_plain(value)
             else:
-                config.update(plain_values.plain({key: value}))
+                config.update(typed_values.plain({key: value}))
 
 
 def _analysis(module: ModuleType, chosen: tuple[str, ...]) -> dict[str, Any]:

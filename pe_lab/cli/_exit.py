@@ -17,7 +17,7 @@ from pe_lab.runs.errors import (
     shortened,
     user_error,
 )
-from pe_lab.runs.system import streams, terminal
+from pe_lab.runs.system import terminal
 
 # What a disk may refuse.
 _DISK = (
@@ -48,7 +48,7 @@ def exit_with(body: Callable[[], int]) -> None:
     A user's mistake is printed as one sentence and has status 2. A full disk or too little memory
     has status 1, and Ctrl-C or SIGTERM 130.
     """
-    streams.replace_unencodable()
+    terminal.replace_unencodable()
     with _interruptible():
         try:
             status = _status(body)
@@ -131,7 +131,7 @@ def _flush() -> None:
         try:
             stream.flush()
         except OSError:
-            streams.drop(stream)
+            terminal.drop_output(stream)
 
 
 def _stop() -> NoReturn:

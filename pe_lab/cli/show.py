@@ -85,7 +85,7 @@ def _show_plugin(family: str, name: str) -> None:
     """Print the docstrings of a member and the arguments that a config may give."""
     from pe_lab.choices import parameters
     from pe_lab.runs.plugins import plugins
-    from pe_lab.runs.settings import declarations, encoding
+    from pe_lab.runs.settings import declarations, plugin
 
     cls: Any = plugins.find(family, name)
     module = inspect.getmodule(cls)
@@ -107,7 +107,7 @@ def _show_plugin(family: str, name: str) -> None:
     if context:
         terminal.show(f"The model also gives the class: {', '.join(context)}.")
     if family == "encodings":
-        settings = ", ".join(declarations.declared_settings(encoding.Encoding))
+        settings = ", ".join(declarations.declared_settings(plugin.Encoding))
         terminal.show(f"A config may also say where it acts: {settings} (docs/models.md).")
     terminal.show(f"File: {inspect.getsourcefile(cls)}")
 

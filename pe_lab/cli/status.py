@@ -14,7 +14,7 @@ from pathlib import Path
 from pe_lab.cli import _config_files, _studies, _training
 from pe_lab.cli._arguments import allow_plugins, argument, flag, whole_number
 from pe_lab.runs.system import terminal, texts
-from pe_lab.sweeps import durations, status
+from pe_lab.sweeps import status
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def lines(found: status.Status, workers: int | None = None) -> Iterable[str]:
     if found.workers:
         left = "time left unknown"
         if found.seconds_left is not None:
-            left = f"about {durations.in_words(found.seconds_left)} left"
+            left = f"about {terminal.duration(found.seconds_left)} left"
         groups = "group is" if found.workers == 1 else "groups are"
         yield f"{found.workers} {groups} being trained, {left}"
     elif found.count("left"):
@@ -75,5 +75,5 @@ def _duration(found: status.Status, workers: int | None) -> str:
     from pe_lab.sweeps.launchers import local  # its workers import JAX
 
     workers = min(workers or local.default_workers(), found.count("left"))
-    words = durations.in_words(found.seconds_left / workers)
+    words = terminal.duration(found.seconds_left / workers)
     return f": about {words} with {workers} worker{'s' * (workers > 1)}"

@@ -1,7 +1,7 @@
 """The contract of a metric, and the predictions that its compiled part reads.
 
 A metric is a public class in a file of this folder, or an entry point of an installed package
-(pe_lab/runs/plugins/entry_points.py). It extends one of three classes:
+(pe_lab/runs/plugins/other_packages.py). It extends one of three classes:
 
     MeasuredMetric  sums over examples in the compiled evaluation; records have its values
     LengthMetric    a value of a run at each length, computed from a record
@@ -23,11 +23,11 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from pe_lab import parts
 from pe_lab.runs.errors import Interrupted, UserError, described
-from pe_lab.runs.plugins import entry_points
-from pe_lab.runs.records import validation
+from pe_lab.runs.plugins import other_packages
 from pe_lab.runs.records.record_schema import JsonObject, RecordRow
+from pe_lab.runs.studies import outcomes
 from pe_lab.runs.studies.analysis_spec import Extrapolation
-from pe_lab.runs.studies.first_steps import FirstStep
+from pe_lab.runs.studies.outcomes import FirstStep
 from pe_lab.runs.system import jax_settings
 
 Array: TypeAlias = Any  # of NumPy or JAX; jaxtyping's own Array imports JAX
@@ -115,12 +115,12 @@ class MeasuredRun:
     @functools.cached_property
     def solved(self) -> bool:
         """Whether validation exact match over the training lengths reaches the threshold."""
-        return validation.solved(self.record)
+        return outcomes.is_solved(self.record)
 
     @functools.cached_property
     def validation_loss(self) -> float:
         """Mean validation loss up to the training length; infinite without one."""
-        return validation.mean_loss(self.record)
+        return outcomes.mean_validation_loss(self.record)
 
     @property
     def max_length(self) -> int:
@@ -139,12 +139,8 @@ class MeasuredRun:
 
     def curve(self, offset: int = 0, metric: str = "exact_match") -> list[tuple[int, float]]:
         """The lengths with a value, and their values."""
-        points = []
-        for length in self.lengths(offset):
-            value = self.at(length, offset, metric)
-            if value is not None:
-                points.append((length, value))
-        return points
+        values = {length: self.at(length, offset, metric) for length in self.lengths(offset)}
+        return [(length, value) for length, value in values.items() if value is not None]
 
 
 class Metric(ABC):
@@ -236,7 +232,7 @@ class MeasuredMetric(LengthMetric):
 def by_name() -> Mapping[str, Metric]:
     """All metrics by name, from the files of this folder and of parts, and from packages."""
     metrics = {name: _of_file(name) for name in parts.names("metrics") if name != "base"}
-    for name, path in entry_points.installed("metrics").items():
+    for name, path in other_packages.installed("metrics").items():
         if name not in metrics and name not in broken():
             metrics[name] = _of_package(name, path)
     return metrics
@@ -246,7 +242,7 @@ def by_name() -> Mapping[str, Metric]:
 def broken() -> Mapping[str, UserError]:
     """The error of each installed metric that is none. Tables go on without it."""
     errors = {}
-    for name, path in entry_points.installed("metrics").items():
+    for name, path in other_packages.installed("metrics").items():
         try:
             _of_package(name, path)
         except UserError as e:

@@ -1,8 +1,8 @@
 """First step of the curve at which the run reaches the threshold of extrapolation."""
 
 from pe_lab.metrics.base import MeasuredRun, RunMetric
-from pe_lab.runs.studies import first_steps
-from pe_lab.runs.studies.first_steps import FirstStep
+from pe_lab.runs.studies import outcomes
+from pe_lab.runs.studies.outcomes import FirstStep
 
 
 class StepsToExtrapolate(RunMetric):
@@ -13,4 +13,4 @@ class StepsToExtrapolate(RunMetric):
     style = "first_step"
 
     def of_run(self, run: MeasuredRun, offset: int) -> FirstStep | None:
-        return first_steps.to_extrapolate(run.record, run.extrapolation)
+        return outcomes.steps_to_extrapolate(run.record, run.extrapolation)

@@ -1,8 +1,8 @@
 """First step of the curve at which its exact match up to the training length is solved."""
 
 from pe_lab.metrics.base import MeasuredRun, RunMetric
-from pe_lab.runs.studies import first_steps
-from pe_lab.runs.studies.first_steps import FirstStep
+from pe_lab.runs.studies import outcomes
+from pe_lab.runs.studies.outcomes import FirstStep
 
 
 class StepsToSolve(RunMetric):
@@ -13,4 +13,4 @@ class StepsToSolve(RunMetric):
     style = "first_step"
 
     def of_run(self, run: MeasuredRun, offset: int) -> FirstStep | None:
-        return first_steps.to_solve(run.record)
+        return outcomes.steps_to_solve(run.record)

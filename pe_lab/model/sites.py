@@ -18,7 +18,7 @@ from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.encodings.requirements import Requirements
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
-from pe_lab.runs.settings.encoding import Encoding
+from pe_lab.runs.settings.plugin import Encoding
 from pe_lab.runs.settings.settings import Model
 
 

@@ -18,7 +18,7 @@ from pe_lab.results.formats import DASH, Cell, bracket, number
 from pe_lab.results.run_rows import BOUNDS
 from pe_lab.results.statistics import Array, Interval
 from pe_lab.runs.settings.declarations import check_keys
-from pe_lab.runs.studies.first_steps import FirstStep
+from pe_lab.runs.studies.outcomes import FirstStep
 
 Key = tuple[Any, ...]  # labels on the dimensions of a row or a column
 

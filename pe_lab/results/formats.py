@@ -9,7 +9,7 @@ import pandas as pd
 
 from pe_lab.metrics.base import Limit, Value
 from pe_lab.results.statistics import Interval
-from pe_lab.runs.studies.first_steps import FirstStep
+from pe_lab.runs.studies.outcomes import FirstStep
 
 DASH = "–"
 _EMPHASIS = re.compile(r"(?<![\w*])\*(\w[^*]*)\*(?![\w*])")  # not the stars of a*b*c

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from pe_lab.runs.records import records
-from pe_lab.runs.studies.first_steps import FirstStep
+from pe_lab.runs.studies.outcomes import FirstStep
 
 
 def reached(times: Sequence[FirstStep]) -> tuple[Int[np.ndarray, "n"], Float[np.ndarray, "n"]]:

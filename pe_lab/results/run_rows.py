@@ -18,9 +18,9 @@ from pe_lab.results.metrics import BY_NAME
 from pe_lab.runs.records import record_rows
 from pe_lab.runs.records.record_schema import JsonObject, Record, RecordRow
 from pe_lab.runs.settings.labels import label
-from pe_lab.runs.studies import first_steps
+from pe_lab.runs.studies import outcomes
 from pe_lab.runs.studies.analysis_spec import SEED_AXES, Extrapolation
-from pe_lab.runs.studies.first_steps import FirstStep
+from pe_lab.runs.studies.outcomes import FirstStep
 
 # Columns that determine the positions of a test: task with layout, and numbers by length.
 INPUT = ["input", "layout_tokens", "num_tokens", "max_test_position", "seen_offsets"]
@@ -176,7 +176,7 @@ class RunRows:
         config = self._share(config)
         member = record["member"]
         cost, exposure = record["cost"] or {}, record["exposure"] or {}
-        to_extrapolate = first_steps.to_extrapolate(record, self.extrapolation)
+        to_extrapolate = outcomes.steps_to_extrapolate(record, self.extrapolation)
         layout = config["layout"]
         # Tokens in addition to prompt and target; an encoder-decoder has two sequences, hence none.
         constant = {"decoder": 1, "encoder": 0}.get(layout["name"])
@@ -192,9 +192,9 @@ class RunRows:
             "max_length": measured.max_length,
             "task_label": label(config["task"]),
             "steps": cost.get("steps", math.nan),
-            "steps_to_solve": _if_reached(first_steps.to_solve(record)),
+            "steps_to_solve": _if_reached(outcomes.steps_to_solve(record)),
             "steps_to_extrapolate": _if_reached(to_extrapolate),
-            "measured_to": first_steps.measured_to(record),
+            "measured_to": outcomes.measured_to(record),
             "train_flops": cost.get("train_flops", math.nan),
             "train_seconds": cost.get("train_seconds", math.nan),
             "parameters": cost.get("parameters", math.nan),

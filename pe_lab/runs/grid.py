@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pe_lab.runs.settings.labels import label
-from pe_lab.runs.settings.plain_values import plain
+from pe_lab.runs.settings.typed_values import plain
 
 EVALUATED = "evaluated"  # the first word of an axis of overrides
 

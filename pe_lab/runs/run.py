@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints
 
-from pe_lab.runs.plugins import entry_points, plugin_sources
+from pe_lab.runs.plugins import other_packages, plugin_sources
 from pe_lab.runs.records.record_schema import JsonObject, MemberSettings
 from pe_lab.runs.settings.declarations import older_values, removed_settings, setting
 from pe_lab.runs.settings.evaluation_settings import Evaluate, Override, plain
@@ -155,7 +155,7 @@ class Run:
                 by_family.append(("positions", encoding.positions))
         names = [(family, part.name) for family, plugin in by_family for part in plugin.parts()]
         # Installed metrics measure every run.
-        names += [("metrics", path) for path in entry_points.installed("metrics").values()]
+        names += [("metrics", path) for path in other_packages.installed("metrics").values()]
         for _, name in list(names):
             if ":" in name:
                 modules = plugin_sources.imported_modules(name.partition(":")[0])

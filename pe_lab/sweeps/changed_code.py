@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterable
 
 from pe_lab.runs.plugins import plugin_sources
-from pe_lab.runs.records import code_versions
+from pe_lab.runs.records import record_rows
 from pe_lab.runs.records.record_schema import JsonObject
 
 
@@ -14,7 +14,7 @@ def changed_plugins(records: Iterable[JsonObject]) -> dict[str, list[str]]:
     is_changed = functools.cache(plugin_sources.is_changed)
     changed_by_run = {}
     for record in records:
-        sources = code_versions.trained(record)
+        sources = record_rows.trained_sources(record)
         names = [name for name, digest in sources.items() if is_changed(name, digest)]
         if names:
             changed_by_run[record["run_id"]] = names

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pe_lab.results import read_analysis_spec, significance, statistics
 from pe_lab.runs.plugins import plugins
 from pe_lab.runs.run import Run
-from pe_lab.runs.settings.encoding import Encoding
+from pe_lab.runs.settings.plugin import Encoding
 from pe_lab.runs.studies import analysis_spec
 from pe_lab.runs.studies.analysis_spec import AnalysisSpec, Claim, Contrast, MetricPoint
 from pe_lab.sweeps.setups import Setups

@@ -14,7 +14,8 @@ from pe_lab.runs.records.evaluation_points import is_done
 from pe_lab.runs.records.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.runs.studies import study_files
-from pe_lab.sweeps import begun_groups, changed_code, durations
+from pe_lab.runs.system import terminal
+from pe_lab.sweeps import begun_groups, changed_code
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import ExpandedStudy
@@ -77,7 +78,7 @@ class Plan:
         workers = max(1, min(workers, len(self.groups)))
         group_plans = [group_plan(group, "", self.setups) for group in self.groups]
         seconds = sum(plan.seconds for plan in group_plans) / workers
-        return f"roughly {durations.in_words(seconds)} with {_counted(workers, 'worker')}"
+        return f"roughly {terminal.duration(seconds)} with {_counted(workers, 'worker')}"
 
     def estimate(self, workers: int) -> str:
         """The number of programs, and a rough time with its assumptions."""

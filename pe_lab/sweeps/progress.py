@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pe_lab.sweeps import durations
+from pe_lab.runs.system import terminal
 from pe_lab.sweeps.launchers.base import Event
 from pe_lab.sweeps.time_left import GroupPlan, TimeLeft
 
@@ -103,7 +103,7 @@ class Progress:
             return "evaluating"
         if seconds is None:
             return "estimating the time left"
-        return f"about {durations.roughly(seconds)} left"
+        return f"about {terminal.rough_duration(seconds)} left"
 
     def _line(self, group: _GroupProgress, event: str) -> None:
         is_recent = time.monotonic() - group.printed_at < _PLAIN_INTERVAL

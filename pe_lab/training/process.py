@@ -30,7 +30,7 @@ from typing import NoReturn
 from pe_lab.runs.errors import described, one_line, user_error
 from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.records.evaluation_points import is_done
-from pe_lab.runs.system import files, jax_settings, locks, streams
+from pe_lab.runs.system import files, jax_settings, locks, terminal
 from pe_lab.training import compilation_cache, devices, reports, run_records
 from pe_lab.training.loop import Preempted, train_run_group
 from pe_lab.training.reports import Event, Report
@@ -63,7 +63,7 @@ def main(
       The exit status: 0; 1 if it failed; locks.LATER if another process trains it or it was
       preempted.
     """
-    streams.replace_unencodable()  # a plugin may print anything
+    terminal.replace_unencodable()  # a plugin may print anything
     with locks.held(run_group_files.lock_of(group_file)) as is_ours:
         if not is_ours:  # said here, because the lock may be free when this process has ended
             report({"event": "elsewhere"})

@@ -13,7 +13,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.records.record_schema import CheckpointOfRun, Record
 from pe_lab.runs.run import RunGroup
-from pe_lab.runs.system import jax_settings, names
+from pe_lab.runs.system import files, jax_settings
 from pe_lab.training import checkpoint, devices
 from pe_lab.training.build import build_setup
 from pe_lab.training.setup import Setup
@@ -126,7 +126,7 @@ def _check_settings(record: Record) -> None:
 def _checkpoints_of(folder: Path, record: Record) -> tuple[RunGroup, Path, TrainState]:
     """The group of a run, the folder of its checkpoints, and its state without values."""
     run_id, saved_as = record["run_id"], checkpoint_of(folder, record)
-    file = run_group_files.path_of(folder, names.plain(saved_as["run_group"], "a run group"))
+    file = run_group_files.path_of(folder, files.plain_name(saved_as["run_group"], "a run group"))
     if not file.exists():  # a published study has records alone
         raise UserError(f"The checkpoint of {run_id} is gone: {file} is missing.")
     group = run_group_files.read(file)

@@ -17,7 +17,7 @@ import pe_lab
 from pe_lab import cli, parts
 from pe_lab.cli import _arguments
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import allowed_plugins
+from pe_lab.runs.plugins import other_packages
 
 ROOT = Path(__file__).parents[2]
 WITHOUT_JAX = "import sys; sys.modules['jax'] = None; from pe_lab import cli; cli.main()"
@@ -201,8 +201,8 @@ def test_an_argument_that_cannot_be_used_is_one_sentence(arguments, sentence):
 def test_packages_that_the_arguments_name_are_allowed_and_no_others():
     parsed("mine.a:B", "--allow-plugins=other, third")
     for name in ("mine", "other", "third"):
-        assert allowed_plugins.is_allowed(f"{name}:B")
-    assert not allowed_plugins.is_allowed("fourth:B")
+        assert other_packages.is_allowed(f"{name}:B")
+    assert not other_packages.is_allowed("fourth:B")
 
 
 @pytest.mark.parametrize(

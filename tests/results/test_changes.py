@@ -3,7 +3,8 @@
 import pytest
 
 from pe_lab.results import tables
-from pe_lab.runs.records import record_rows, validation
+from pe_lab.runs.records import record_rows
+from pe_lab.runs.studies import outcomes
 from tests.results.fake_study import point, record, values
 from tests.results.studies import as_dicts, cells, study
 
@@ -57,9 +58,9 @@ def test_a_change_does_not_affect_what_is_solved(tmp_path):
     """
     weak = record("w", 0, test={4: 0.0}, validation={4: 0.0})
     strong = record("s", 0, test={4: 1.0}, validation={4: 1.0})
-    assert not validation.solved(changed(weak, LINEAR, {4: 1.0}, split="validation"))
+    assert not outcomes.is_solved(changed(weak, LINEAR, {4: 1.0}, split="validation"))
     strong = changed(strong, LINEAR, {4: 0.0}, split="validation")
-    assert validation.solved(strong)
+    assert outcomes.is_solved(strong)
     assert [*study(tmp_path, changed(strong, LINEAR, {4: 0.0})).variants["solved"]] == [1, 1]
 
 

@@ -13,9 +13,9 @@ from pe_lab.results import (
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
-from pe_lab.runs.studies import first_steps
+from pe_lab.runs.studies import outcomes
 from pe_lab.runs.studies.analysis_spec import Extrapolation, MetricPoint, MetricSpec
-from pe_lab.runs.studies.first_steps import FirstStep
+from pe_lab.runs.studies.outcomes import FirstStep
 from tests.results.fake_study import entry, measured, record, write_study
 from tests.results.studies import declared
 
@@ -57,7 +57,7 @@ RESUMED = run({0: {"4": 0.0}, 100: {"4": 1.0}, 200: {"2": 0.5, "4": 1.0, "8": 1.
     ],
 )
 def test_the_step_at_which_a_run_is_solved(curve, step):
-    assert first_steps.to_solve(curve) == step
+    assert outcomes.steps_to_solve(curve) == step
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_step_at_which_a_run_is_solved(curve, step):
     ],
 )
 def test_the_step_at_which_a_run_extrapolates(curve, extrapolation, step):
-    assert first_steps.to_extrapolate(curve, extrapolation) == step
+    assert outcomes.steps_to_extrapolate(curve, extrapolation) == step
 
 
 def times(*steps):

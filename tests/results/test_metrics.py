@@ -9,7 +9,8 @@ from pe_lab.metrics.base import Limit
 from pe_lab.metrics.L90 import limit
 from pe_lab.results import compare, summary
 from pe_lab.results.metrics import BY_NAME
-from pe_lab.runs.records import record_rows, validation
+from pe_lab.runs.records import record_rows
+from pe_lab.runs.studies import outcomes
 from pe_lab.runs.studies.analysis_spec import Extrapolation, MetricPoint
 from tests.results.fake_study import measured, point, record
 from tests.results.studies import study
@@ -180,4 +181,4 @@ def test_costs_and_the_validation_loss_of_a_run():
         made["rows"].append(row)
     names = ("steps", "parameters", "flops", "in_distribution_loss")
     assert [BY_NAME[name].of_run(measured(made), 0) for name in names] == [100, 7, 12, 0.5]
-    assert validation.mean_loss(record("r", status="diverged")) == math.inf
+    assert outcomes.mean_validation_loss(record("r", status="diverged")) == math.inf

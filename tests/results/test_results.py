@@ -6,7 +6,8 @@ import pytest
 
 from pe_lab.results import frame
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.records import records, validation
+from pe_lab.runs.records import records
+from pe_lab.runs.studies import outcomes
 from tests.results.fake_study import point, record, two_variants, values, write_study
 from tests.results.studies import study
 
@@ -65,7 +66,7 @@ def test_a_run_is_solved_when_its_mean_up_to_the_training_length_reaches_the_thr
     made = record(
         "a", test={4: float(not expected)}, validation=by_length, max_length=4, threshold=threshold
     )
-    assert validation.solved(made) is expected
+    assert outcomes.is_solved(made) is expected
 
 
 def test_a_target_length_that_one_run_knows_marks_the_variant(tmp_path):

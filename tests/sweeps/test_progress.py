@@ -6,7 +6,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from pe_lab.sweeps import durations, progress
+from pe_lab.runs.system import terminal
+from pe_lab.sweeps import progress
 from pe_lab.sweeps.progress import Progress
 from pe_lab.sweeps.time_left import GroupPlan
 
@@ -177,7 +178,7 @@ def test_a_terminal_shows_saving_and_saved_groups(clock):
     ],
 )
 def test_the_time_left_is_in_round_numbers(seconds, words):
-    assert durations.roughly(seconds) == words
+    assert terminal.rough_duration(seconds) == words
 
 
 def test_runs_that_were_finished_before_the_sweep_are_counted(clock):

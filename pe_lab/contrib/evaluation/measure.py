@@ -15,7 +15,7 @@ from jaxtyping import PyTree
 
 from pe_lab.runs import config
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.records import code_versions, record_rows, records, run_group_files
+from pe_lab.runs.records import record_rows, records, run_group_files
 from pe_lab.runs.records.evaluation_points import EvaluationPoint, missing
 from pe_lab.runs.records.record_schema import JsonObject, Record, RecordRow, Sources
 from pe_lab.runs.run import RunGroup
@@ -210,7 +210,7 @@ def clash(record: Record, row: RecordRow) -> UserError:
 def _check_code(chosen: Iterable[Record], sources: Sources) -> None:
     """Refuse to measure records whose code differs from `sources`."""
     for record in chosen:
-        changed_files = code_versions.changed(record, sources)
+        changed_files = record_rows.changed_sources(record, sources)
         if changed_files:
             raise UserError(
                 f"The code of {', '.join(changed_files)} has changed since the run "

@@ -21,9 +21,9 @@ from pathlib import Path
 import pe_lab
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.plugins import plugin_sources
-from pe_lab.runs.records import code_versions, records
+from pe_lab.runs.records import record_rows, records
 from pe_lab.runs.records.record_schema import Record
-from pe_lab.runs.system import files, names
+from pe_lab.runs.system import files
 
 SCHEMA_VERSION = 1
 _MANIFEST = "manifest.json"
@@ -77,7 +77,7 @@ def check_label(label: str) -> None:
     Raises:
       UserError: it is no name of a file.
     """
-    names.plain(label, "a row: give it a label, as in mine=my_package.mine:Mine")
+    files.plain_name(label, "a row: give it a label, as in mine=my_package.mine:Mine")
 
 
 def unpack(file: Path, folder: Path) -> str:
@@ -96,7 +96,7 @@ def unpack(file: Path, folder: Path) -> str:
         raise UserError(f"{file} has schema_version {version}; this pe_lab reads {SCHEMA_VERSION}.")
     if {name: _sha256(data) for name, data in content.items()} != digests:
         raise UserError(f"{file} is damaged: a file in it does not match its digest.")
-    names.plain(str(label), f"a row, which {file} gives")
+    files.plain_name(str(label), f"a row, which {file} gives")
     for name, data in content.items():
         files.write_bytes(folder / name, data)
     _check_size(folder / records.ARCHIVE, file)
@@ -154,7 +154,7 @@ def _classes(row_records: Iterable[Record], place: Path) -> dict[str, str]:
     for record in row_records:
         if "sources" not in record["provenance"]:
             raise UserError(f"{place} has the run {record['run_id']}, whose sources are unknown.")
-        for name, digest in code_versions.trained(record).items():
+        for name, digest in record_rows.trained_sources(record).items():
             if ":" not in name or digest is None:
                 continue
             if digests.setdefault(name, digest) != digest:

@@ -17,7 +17,7 @@ from pe_lab.runs.grid import Point
 from pe_lab.runs.records import records
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import Run
-from pe_lab.runs.system import files, names, terminal
+from pe_lab.runs.system import files, terminal
 from pe_lab.sweeps import stages, study
 from pe_lab.sweeps.stages import Failures, Mode
 from pe_lab.training.build import build_setup
@@ -91,7 +91,7 @@ def folder_name(label: str) -> str:
     Raises:
       UserError: the label gives none, such as "..".
     """
-    return names.plain(re.sub(r"[^\w.=-]+", "_", label).strip("_"), f"a row, from {label!r}")
+    return files.plain_name(re.sub(r"[^\w.=-]+", "_", label).strip("_"), f"a row, from {label!r}")
 
 
 def _points(form: Form, label: str, encodings: Encodings, tasks: list[str]) -> list[Point]:

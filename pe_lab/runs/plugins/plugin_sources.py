@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pe_lab import parts
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import allowed_plugins, plugins
+from pe_lab.runs.plugins import other_packages, plugins
 
 MODULES = "modules"  # the family of the modules that users' classes import
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -170,5 +170,5 @@ def is_changed(plugin: str, digest: str | None) -> bool:
     family, _, name = plugin.partition("/")
     current = source_digest(family, name)
     is_users = ":" in name or family == MODULES
-    is_unknown = current is None and is_users and not allowed_plugins.is_allowed(name)
+    is_unknown = current is None and is_users and not other_packages.is_allowed(name)
     return current != digest and not is_unknown

@@ -4,7 +4,7 @@
     plugins.build("encodings", plugin, width=64, num_heads=4, ...)
 
 A name is a file of the family's folder (pe_lab/encodings/rope.py) or of a part (parts.py), a user's
-class as "package.module:Class", or an entry point of an installed package (entry_points.py).
+class as "package.module:Class", or an entry point of an installed package (other_packages.py).
 """
 
 import importlib
@@ -19,7 +19,7 @@ from typing import Any
 from pe_lab import parts
 from pe_lab.choices import parameters
 from pe_lab.runs.errors import Interrupted, UserError, described, line_in, one_line, unknown
-from pe_lab.runs.plugins import allowed_plugins, entry_points
+from pe_lab.runs.plugins import other_packages
 from pe_lab.runs.settings.declarations import check_keys
 from pe_lab.runs.settings.plugin import Plugin
 from pe_lab.runs.settings.typed_values import checked
@@ -61,7 +61,7 @@ def _without_entry_point(family: str, name: str) -> str:
     """
     if ":" in name or _module(family, name):
         return name
-    installed = entry_points.installed(family)
+    installed = other_packages.installed(family)
     if name not in installed:
         raise unknown(_folder(family), name, [*names(family), *installed])
     return installed[name]
@@ -72,7 +72,7 @@ def find(family: str, name: str) -> type:
 
     Raises:
       UserError: no such file, module or class, a class of another family, or one that may not be
-        imported (allowed_plugins.py).
+        imported (other_packages.py).
     """
     name = _without_entry_point(family, name)
     if ":" in name:
@@ -91,7 +91,7 @@ def find(family: str, name: str) -> type:
 
 def _find_user_class(family: str, name: str) -> type:
     """Return the class of "package.module:Class"."""
-    allowed_plugins.check(name)
+    other_packages.check(name)
     module_name, _, class_name = name.partition(":")
     module = _import(module_name, name)
     cls = getattr(module, class_name, None)

@@ -3,12 +3,15 @@
     {"digest": "5f0c…", "chance_levels": [...], "checkpoint": ..., ..., "status": "finished"}
 
 Keys are sorted, because the digest is computed from canonical JSON. A reader can therefore hash the
-bytes instead of serializing the content again, which takes as long as reading it.
+bytes instead of serializing the content again, which takes as long as reading it. `mistake` names a
+value, such as one of a plugin, that JSON cannot hold.
 """
 
 import hashlib
 import json
+import math
 import re
+from collections.abc import Mapping
 
 from pe_lab.runs.records.record_schema import JsonObject, Record
 from pe_lab.runs.system import files
@@ -64,3 +67,44 @@ def head(text: bytes) -> JsonObject:
     if record.keys() != KEYS - {"curve", "rows"}:
         return files.object_of(text)  # the list of a setting was cut in place of the record's
     return {**record, "curve": [], "rows": []}
+
+
+def mistake(value: object) -> str | None:
+    """Return the first part of a value that JSON cannot hold, in words; None if there is none."""
+    path_and_reason = _first_mistake(value)
+    if path_and_reason is None:
+        return None
+    path, reason = path_and_reason
+    return f"its {path.removeprefix('.')} is {reason}" if path else f"it is {reason}"
+
+
+def _first_mistake(value: object) -> tuple[str, str] | None:
+    """Return the path and the reason of the first mistake."""
+    if isinstance(value, str):
+        return None if _is_unicode(value) else ("", f"{value!r}, which is not valid Unicode")
+    if value is None or isinstance(value, bool | int):
+        return None
+    if isinstance(value, float):
+        return None if math.isfinite(value) else ("", f"{value}, which is not finite")
+    if isinstance(value, Mapping):
+        parts = [(f".{key}", part) for key, part in value.items()]
+    elif isinstance(value, list | tuple):
+        parts = [(f"[{index}]", part) for index, part in enumerate(value)]
+    else:
+        return "", f"of the type {type(value).__name__}"
+    for step, part in parts:
+        if not _is_unicode(step):
+            return "", f"an object with the key {step[1:]!r}, which is not valid Unicode"
+        inner = _first_mistake(part)
+        if inner is not None:
+            return f"{step}{inner[0]}", inner[1]
+    return None
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether a text has no lone surrogate, such as a byte of a path that is no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

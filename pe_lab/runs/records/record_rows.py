@@ -1,11 +1,15 @@
-"""The rows of a record: measurements at evaluation points, by one or more versions of the code."""
+"""The rows of a record: measurements at evaluation points, by one or more versions of the code.
+
+A version is known by digests of the files of encodings, schemes and tasks. The provenance of a
+record holds the digests at training. A row holds those that differ from them, so rows of several
+code versions stay apart in one record.
+"""
 
 import json
 from collections.abc import Collection
 from typing import Any
 
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.records import code_versions
 from pe_lab.runs.records.record_schema import ChanceLevel, JsonObject, Record, RecordRow, Sources
 from pe_lab.runs.system import texts
 
@@ -122,7 +126,7 @@ def measured_points(record: JsonObject, sources: Sources | None = None) -> dict[
     """
     rows = record["rows"]
     if sources is not None:
-        rows = [row for row in rows if code_versions.agree(record, row, sources)]
+        rows = [row for row in rows if _agree(record, row, sources)]
     return {point_key(row): row["count"] for row in rows}
 
 
@@ -133,13 +137,13 @@ def preferred_rows(record: JsonObject) -> list[RecordRow]:
     """
     if not any(row["sources"] for row in record["rows"]):
         return record["rows"]
-    known = code_versions.known(record)
+    known = known_sources(record)
     by_point: dict[PointKey, list[RecordRow]] = {}
     for row in record["rows"]:
         by_point.setdefault(point_key(row), []).append(row)
     preferred = []
     for rows in by_point.values():
-        of_known_code = [row for row in rows if code_versions.agree(record, row, known)]
+        of_known_code = [row for row in rows if _agree(record, row, known)]
         last = rows[-1]["sources"]
         preferred += of_known_code or [row for row in rows if row["sources"] == last]
     return preferred
@@ -149,8 +153,8 @@ def has_changed_rows(record: JsonObject) -> bool:
     """Return whether some of the preferred rows were measured with changed code."""
     if not any(row["sources"] for row in record["rows"]):
         return False
-    known = code_versions.known(record)
-    return not all(code_versions.agree(record, row, known) for row in preferred_rows(record))
+    known = known_sources(record)
+    return not all(_agree(record, row, known) for row in preferred_rows(record))
 
 
 def extended(
@@ -167,7 +171,7 @@ def extended(
         if version not in measured:
             measured[version] = measured_points(record, row["sources"])
         if point_key(row) not in measured[version]:
-            sources = code_versions.differing(record, row["sources"])
+            sources = _differing(record, row["sources"])
             new_rows.append({**row, "sources": sources})
     lengths = {level["length"] for level in record["chance_levels"]}
     new_levels = [level for level in chance_levels if level["length"] not in lengths]
@@ -176,3 +180,52 @@ def extended(
         "rows": record["rows"] + new_rows,
         "chance_levels": record["chance_levels"] + new_levels,
     }
+
+
+def trained_sources(record: JsonObject) -> dict[str, str | None]:
+    """Return the digests when the run was trained; empty if the record has none."""
+    return dict(record["provenance"].get("sources") or {})
+
+
+def known_sources(record: JsonObject) -> dict[str, str | None]:
+    """Return the digests that a new row is compared with.
+
+    A plugin that training used has the digest at training. Others have the digest of the first row
+    that they measured.
+    """
+    digests = dict(trained_sources(record))
+    for row in record["rows"]:
+        for name, digest in (row["sources"] or {}).items():
+            digests.setdefault(name, digest)
+    return digests
+
+
+def changed_sources(record: JsonObject, sources: Sources) -> list[str]:
+    """Return the plugins of `sources` whose file differs from the one that the record knows."""
+    before = known_sources(record)
+    names = []
+    for name, digest in sources.items():
+        # A plugin that the record does not know has not changed.
+        if before.get(name, digest) != digest:
+            names.append(name)
+    return sorted(names)
+
+
+def _agree(record: JsonObject, row: JsonObject, sources: Sources) -> bool:
+    """Return whether no plugin that measured a row is known to differ from `sources`."""
+    of_row = row["sources"] or {}
+    measured_sources = trained_sources(record) | of_row
+    return all(measured_sources.get(name, digest) == digest for name, digest in sources.items())
+
+
+def _differing(record: JsonObject, sources: Sources | None) -> dict[str, str | None] | None:
+    """Return the part of `sources` that the provenance does not have; None if there is none."""
+    if sources is None:
+        return None
+    before = trained_sources(record)
+    new = {}
+    for name, digest in sources.items():
+        # A missing name differs from a name whose digest is None.
+        if name not in before or before[name] != digest:
+            new[name] = digest
+    return new or None

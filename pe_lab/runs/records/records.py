@@ -25,7 +25,7 @@ from pe_lab.runs.errors import UserError, described, one_line
 from pe_lab.runs.records import older_records, record_checks, record_lines, record_rows
 from pe_lab.runs.records.record_lines import KEYS, digest
 from pe_lab.runs.records.record_schema import JsonObject, Record
-from pe_lab.runs.system import files, json_values, names, texts
+from pe_lab.runs.system import files, texts
 
 ARCHIVE = "records.jsonl.gz"
 SCHEMA_VERSION, _OLDEST = 8, 6
@@ -61,7 +61,7 @@ def solved(exact_matches: Collection[float], threshold: float) -> bool:
 
 def path_of(folder: Path, run_id: str) -> Path:
     """Return the path of a run's record in the folder of a study."""
-    return folder / "records" / f"{names.plain(run_id, 'a run')}.json"
+    return folder / "records" / f"{files.plain_name(run_id, 'a run')}.json"
 
 
 def write(folder: Path, record: JsonObject) -> Path:
@@ -75,7 +75,7 @@ def write(folder: Path, record: JsonObject) -> Path:
     assert keys == KEYS, f"a record has the keys {sorted(KEYS ^ keys)} too many or too few"
     run_id = complete["run_id"]
     path = path_of(folder, run_id)
-    if reason := json_values.mistake(complete):
+    if reason := record_lines.mistake(complete):
         raise UserError(f"The record of the run {run_id} cannot be written: {reason}.")
     content = record_lines.line(complete).encode()
     try:
@@ -286,7 +286,7 @@ def write_json(path: Path, content: object) -> None:
     Raises:
       UserError: JSON cannot hold a part of it, such as a number that is not finite.
     """
-    if reason := json_values.mistake(content):
+    if reason := record_lines.mistake(content):
         raise UserError(f"{path} cannot be written: {reason}.")
     text = json.dumps(content, indent=1, allow_nan=False)
     files.write_text(path, text + "\n")

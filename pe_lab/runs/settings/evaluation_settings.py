@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from pe_lab.runs.settings.declarations import setting
-from pe_lab.runs.settings.encoding import Encoding
-from pe_lab.runs.settings.plugin import Plugin
+from pe_lab.runs.settings.plugin import Encoding, Plugin
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.settings.plain_values import literal
+from pe_lab.runs.settings.typed_values import literal
 from pe_lab.runs.system import texts
 
 # A quoted string, or a user's class, package.module:Class.

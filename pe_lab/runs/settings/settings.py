@@ -12,8 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from pe_lab.runs.settings.declarations import setting
-from pe_lab.runs.settings.encoding import Encoding
-from pe_lab.runs.settings.plugin import Plugin
+from pe_lab.runs.settings.plugin import Encoding, Plugin
 
 # The stacks of each architecture. A stack bears the name of the layout that feeds it. "cross" is
 # the decoder's second attention.

@@ -8,8 +8,8 @@ from typing import Any
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
 from pe_lab.runs.run import Run
-from pe_lab.runs.settings.encoding import Encoding
 from pe_lab.runs.settings.evaluation_settings import Override
+from pe_lab.runs.settings.plugin import Encoding
 from pe_lab.runs.settings.settings import STACKS
 
 # Settings of attention, with the value at which they change nothing.

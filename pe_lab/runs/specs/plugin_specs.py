@@ -7,8 +7,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
 from pe_lab.runs.settings import typed_values
 from pe_lab.runs.settings.declarations import declared_settings, read
-from pe_lab.runs.settings.encoding import Encoding
-from pe_lab.runs.settings.plugin import Plugin
+from pe_lab.runs.settings.plugin import Encoding, Plugin
 
 
 def evaluated_task(task: Plugin, exact_operands: str) -> Plugin:

@@ -19,7 +19,7 @@ from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.records import records
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.settings.evaluation_settings import plain
-from pe_lab.runs.system import files, names, texts
+from pe_lab.runs.system import files, texts
 
 Entry = tuple[dict[str, str], str]  # labels by axis, run id
 
@@ -125,14 +125,14 @@ def _study(content: JsonObject) -> StudyFile:
             if not isinstance(label, str):
                 raise ValueError("a label is not a text")
             entry_labels[_NEW_AXES.get(axis, axis)] = label
-        entries.append((entry_labels, names.plain(_typed(entry, "run_id", str), "a run")))
+        entries.append((entry_labels, files.plain_name(_typed(entry, "run_id", str), "a run")))
     if not entries:
         raise ValueError("it names no run")
     analysis = _typed(content, "analysis", dict) if "analysis" in content else {}
     name = _typed(content, "name", str)
     if "/" in name:  # `publish` names a folder after it
         raise ValueError("its name is a path")
-    names.plain(name, "a study")
+    files.plain_name(name, "a study")
     if texts.printable_values(content) != plain(content):  # with lists, as JSON gives them back
         raise ValueError("a text in it has a control character")
     return StudyFile(name, entries, _with_new_names(analysis))

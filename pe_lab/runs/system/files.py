@@ -1,4 +1,4 @@
-"""Files that a reader sees complete or not at all, and careful reading of JSON files."""
+"""Files that a reader sees complete or not at all, and careful reading of names and JSON."""
 
 import contextlib
 import errno
@@ -17,7 +17,8 @@ from typing import Any, BinaryIO, TextIO
 
 import msgspec
 
-from pe_lab.runs.errors import one_line
+from pe_lab.runs.errors import UserError, one_line
+from pe_lab.runs.system import texts
 
 # Errors of a path that leads to no file. Other errors, such as EMFILE, EIO, ESTALE and EACCES, come
 # from the machine and say nothing about the content of a file.
@@ -30,6 +31,7 @@ _TEMPORARY = re.compile(r"\..+\.(\d+)\.\d+")
 # A process of another machine has an id that says nothing here, and may write just now. Its disk
 # may be slow, and its clock another.
 _SECONDS_OF_A_WRITE = 3600.0
+_LONGEST_NAME = 200  # bytes; file systems allow 255, and temporary files have longer names
 
 
 @contextlib.contextmanager
@@ -190,3 +192,20 @@ def object_of(text: str | bytes) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ValueError("it is not a JSON object")
     return content
+
+
+def plain_name(name: str, what: str) -> str:
+    """Return a name from a file or a flag, if it is one part of a path.
+
+    Args:
+      what: what it should name, as in "a run".
+
+    Raises:
+      UserError: it could lead out of its folder, or cannot name a file.
+    """
+    has_separator = any(character in name for character in "/\\\0")
+    if not name or name.startswith(".") or has_separator or not texts.is_printable(name):
+        raise UserError(f"{name!r} is not the name of {what}.")
+    if len(name.encode()) > _LONGEST_NAME:
+        raise UserError(f"{name[:20]!r}… is too long for the name of {what}.")
+    return name

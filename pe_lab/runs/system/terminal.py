@@ -1,16 +1,16 @@
 """Text for a reader: in a terminal, lines break between words and tables have its width.
 
-A file or a pipe gets every line and every column as they are.
+A file or a pipe gets every line and every column as they are. Durations are in words.
 """
 
+import io
 import itertools
 import os
 import re
 import shutil
 import sys
 import textwrap
-
-from pe_lab.runs.system import streams
+from typing import TextIO
 
 _NARROWEST = 40  # columns for which text is made to fit
 _NAME = 24  # characters of the names in a table that is too wide
@@ -21,6 +21,7 @@ _UNSOLVED = " not solved"
 _BREAK = re.compile(r"(?<=[^\n]{75})\n(?=[^\s|-])(?![A-Z][\w ]*: )")
 _HANGING = re.compile(r" *(?:- |\S+ {2,})?")  # what the further lines of a line are indented by
 _COLORS = {"error:": 31, "failed:": 31, "FAILED": 31, "note:": 33}  # of ANSI
+_UNITS = {"years": 365 * 86400, "days": 86400, "hours": 3600, "minutes": 60}
 
 
 def show(content: object, *, is_error: bool = False, is_docstring: bool = False) -> None:
@@ -43,7 +44,7 @@ def show(content: object, *, is_error: bool = False, is_docstring: bool = False)
         print(text, file=file, flush=True)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough: the work goes on
         assert file is not None
-        streams.drop(file)
+        drop_output(file)
 
 
 def fitted(text: str, width: int) -> str:
@@ -163,3 +164,54 @@ def _colored(text: str) -> str:
                 line = f"\x1b[{color}m{word}\x1b[0m{line.removeprefix(word)}"
         lines.append(line)
     return "\n".join(lines)
+
+
+def replace_unencodable() -> None:
+    """Print "?" for characters that the encoding of stdout or stderr does not have.
+
+    By default, a process in a locale without UTF-8 ends at the first such character. Files are
+    UTF-8 everywhere. What is printed to a closed stream is lost.
+    """
+    # The next file that this process opens would get the number of a closed stream, and then what
+    # a library or a subprocess prints.
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def drop_output(stream: TextIO) -> None:
+    """Lose what a stream has left to print, and all that follows: its reader is gone.
+
+    Python would try again at its exit, and end with another status.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _nowhere() -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in the largest unit of which it has two or more: 90.0 minutes."""
+    for unit, size in _UNITS.items():
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def rough_duration(seconds: float) -> str:
+    """Return a duration in round numbers, which change seldom while it is shown: 6 minutes."""
+    if seconds < 10:
+        return "a few seconds"
+    if seconds < 90:
+        return f"{10 * round(seconds / 10)} seconds"
+    if seconds < 90 * 60:
+        return f"{round(seconds / 60)} minutes"
+    if seconds < 36 * 3600:
+        return f"{seconds / 3600:.1f} hours"
+    return duration(seconds)

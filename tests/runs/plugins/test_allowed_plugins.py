@@ -8,7 +8,7 @@ import pytest
 from pe_lab import cli
 from pe_lab.cli import _config_files
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import allowed_plugins, plugin_sources, plugins
+from pe_lab.runs.plugins import other_packages, plugin_sources, plugins
 from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.run import from_record
 from pe_lab.runs.specs import plugin_specs
@@ -55,7 +55,7 @@ def test_a_program_imports_every_package(package):
 
 @pytest.mark.parametrize("packages", [(), ("other",), ("foreign_too",), ("foreign.min",)])
 def test_a_package_that_is_not_allowed_is_not_imported(package, packages):
-    allowed_plugins.allow_only(packages)
+    other_packages.allow_only(packages)
     with pytest.raises(UserError) as refused:
         plugins.find("encodings", "foreign.mine:Mine")
     assert str(refused.value) == SENTENCE
@@ -65,7 +65,7 @@ def test_a_package_that_is_not_allowed_is_not_imported(package, packages):
 @pytest.mark.usefixtures("package")
 @pytest.mark.parametrize("allowed", ["foreign", "foreign.mine"])
 def test_an_allowed_package_or_module_is_imported(allowed):
-    allowed_plugins.allow_only([allowed])
+    other_packages.allow_only([allowed])
     assert plugins.find("encodings", "foreign.mine:Mine").__name__ == "Mine"
     assert plugins.find("encodings", "pe_lab.encodings.rope:RoPE").__name__ == "RoPE"
 
@@ -79,7 +79,7 @@ def test_an_allowed_package_or_module_is_imported(allowed):
     ],
 )
 def test_packages_are_found_in_texts(text, packages):
-    assert allowed_plugins.packages_in(text) == packages
+    assert other_packages.packages_in(text) == packages
 
 
 def test_a_digest_of_a_class_needs_no_import(package):
@@ -91,7 +91,7 @@ def test_a_digest_of_a_class_needs_no_import(package):
 
 
 def test_a_class_that_cannot_be_compared_without_an_import_is_not_called_changed(package):
-    allowed_plugins.allow_only(())
+    other_packages.allow_only(())
     names = ("encodings/foreign:Mine", "encodings/foreign.mine:Mine")
     assert [plugin_sources.is_changed(name, "0" * 16) for name in names] == [False, True]
     assert not is_imported(package)
@@ -163,10 +163,10 @@ def test_classes_that_only_the_sweep_of_a_config_names_are_allowed_for_its_study
     monkeypatch.setenv("PE_LAB_ALLOWED_PLUGINS", "pe_lab")
     file = tmp_path / "mine.py"
     file.write_text(CONFIG, encoding="utf-8")
-    assert not allowed_plugins.is_allowed("headrope:Head")
+    assert not other_packages.is_allowed("headrope:Head")
     assert _config_files.study_folder(str(file)) == Path("results/mine")
-    assert allowed_plugins.is_allowed("headrope:Head")
-    assert not allowed_plugins.is_allowed("foreign:Head")
+    assert other_packages.is_allowed("headrope:Head")
+    assert not other_packages.is_allowed("foreign:Head")
 
 
 def test_a_command_without_the_flag_refuses_it():

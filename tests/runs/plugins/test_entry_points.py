@@ -6,7 +6,7 @@ import pytest
 
 from pe_lab.metrics import base as metrics
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import allowed_plugins, entry_points, plugins
+from pe_lab.runs.plugins import other_packages, plugins
 from pe_lab.training.build import build_setup
 from tests import tiny
 
@@ -46,7 +46,7 @@ def install(tmp_path, monkeypatch):
         forget()
 
     def forget():
-        entry_points.installed.cache_clear()
+        other_packages.installed.cache_clear()
         metrics.by_name.cache_clear()
         metrics.broken.cache_clear()
 
@@ -72,7 +72,7 @@ def test_an_installed_class_may_be_imported_by_a_command(install, monkeypatch):
         plugins.find("encodings", "tilted_codes:Tilt")
     install("tilted", encodings="tilt = tilted_codes:Tilt")
     assert plugins.find("encodings", "tilted_codes:Tilt") is plugins.find("encodings", "tilt")
-    assert not allowed_plugins.is_allowed("tilted_codes:Stranger")
+    assert not other_packages.is_allowed("tilted_codes:Stranger")
 
 
 def test_an_inner_encoding_may_be_an_installed_one(install):

@@ -11,7 +11,7 @@ import pytest
 from pe_lab import parts
 from pe_lab.encodings.base import AttentionEncoding
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import entry_points, plugin_sources, plugins
+from pe_lab.runs.plugins import other_packages, plugin_sources, plugins
 from pe_lab.runs.settings.plugin import Plugin
 from tests import tiny
 
@@ -260,7 +260,7 @@ def test_sources_have_the_modules_that_a_users_class_imports(tmp_path, monkeypat
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(
-        entry_points, "installed", lambda family: {"own": "apart.mine:Mine"} if family else {}
+        other_packages, "installed", lambda family: {"own": "apart.mine:Mine"} if family else {}
     )
     before = tiny.run("rope").sources()
     assert set(before) - {"tasks/copy", "positions/contiguous", "encodings/rope"} == {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pe_lab.runs.records import code_versions, record_rows
+from pe_lab.runs.records import record_rows
 from tests import record_values
 from tests.results.fake_study import record
 
@@ -57,13 +57,13 @@ def test_the_rows_of_the_trained_code_are_shown_and_else_the_last_ones(trained):
 
 def test_a_changed_override_is_compared_with_its_first_row(trained):
     measured = record_rows.extended(trained, [row(0.1, OVERRIDE, ALIBI)])
-    assert code_versions.changed(trained, OVERRIDE) == []
-    assert code_versions.changed(measured, OVERRIDE) == []
-    assert code_versions.changed(measured, OVERRIDE | {"encodings/alibi": "y"}) == [
+    assert record_rows.changed_sources(trained, OVERRIDE) == []
+    assert record_rows.changed_sources(measured, OVERRIDE) == []
+    assert record_rows.changed_sources(measured, OVERRIDE | {"encodings/alibi": "y"}) == [
         "encodings/alibi"
     ]
     assert not record_rows.has_changed_rows(measured)
 
 
 def test_a_record_without_digests_knows_no_change():
-    assert code_versions.changed(record("r0"), CHANGED) == []
+    assert record_rows.changed_sources(record("r0"), CHANGED) == []

@@ -10,7 +10,7 @@ from pe_lab.runs import errors
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.settings import labels
 from pe_lab.runs.studies import study_files
-from pe_lab.runs.system import files, names, texts
+from pe_lab.runs.system import files, texts
 
 
 def content(folder):
@@ -22,13 +22,13 @@ def content(folder):
 )
 def test_a_name_is_one_part_of_a_path(name):
     with pytest.raises(UserError, match=r"is not the name of a run\.$"):
-        names.plain(name, "a run")
+        files.plain_name(name, "a run")
 
 
 def test_a_name_fits_into_a_file_system():
-    assert names.plain("ä" * 100, "a run") == "ä" * 100
+    assert files.plain_name("ä" * 100, "a run") == "ä" * 100
     with pytest.raises(UserError, match="is too long for the name of a run"):
-        names.plain("ä" * 101, "a run")
+        files.plain_name("ä" * 101, "a run")
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from pe_lab.cli._arguments import allow_plugins, argument, flag, whole_number, w
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.settings.labels import parse
-from pe_lab.runs.settings.plain_values import literal
+from pe_lab.runs.settings.typed_values import literal
 from pe_lab.runs.studies import study_files
 from pe_lab.runs.system import terminal
 

@@ -17,8 +17,8 @@ from jaxtyping import Array, Bool, Float
 from pe_lab.model.streams import Streams
 from pe_lab.model.terms import AttentionTerms, LayerEncoding, StackTerms, attention_terms
 from pe_lab.model.transformer import Terms, Transformer
-from pe_lab.runs.settings.encoding import Encoding
 from pe_lab.runs.settings.labels import label
+from pe_lab.runs.settings.plugin import Encoding
 from pe_lab.training.setup import Setup
 
 

@@ -32,7 +32,7 @@ from pe_lab.contrib.inspection.trained.findings import (
 )
 from pe_lab.contrib.inspection.trained.loaded_model import EXAMPLES, LoadedModel, out_of_reach
 from pe_lab.contrib.inspection.trained.observations import FirstExample, Observations
-from pe_lab.runs.records import validation
+from pe_lab.runs.studies import outcomes
 from pe_lab.training.setup import Setup
 from pe_lab.training.trained_runs import TrainedRun
 
@@ -177,7 +177,7 @@ def solved_at(setup: Setup, curve: Sequence[ValidationPoint]) -> int | None:
         for length, value in point.exact_match.items():
             rows.append({**common, "length": length, "value": value})
         # The rule of the tables, so that a report never contradicts them.
-        if validation.solved({"status": "finished", "exposure": exposure, "rows": rows}):
+        if outcomes.is_solved({"status": "finished", "exposure": exposure, "rows": rows}):
             return point.step
     return None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pe_lab
 from pe_lab.runs.errors import described
-from pe_lab.runs.plugins import entry_points, plugins
+from pe_lab.runs.plugins import other_packages, plugins
 from pe_lab.runs.system import terminal
 
 _PACKAGES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy", "pandas", "scipy")
@@ -59,9 +59,9 @@ def _print_extras() -> None:
 
 def _print_members() -> None:
     """Print the members that installed packages add, and those that a file of pe_lab hides."""
-    for family in entry_points.FAMILIES:
+    for family in other_packages.FAMILIES:
         own = plugins.names(family)
-        for name, path in entry_points.installed(family).items():
+        for name, path in other_packages.installed(family).items():
             hidden = f" is hidden by pe_lab's own {name}" if name in own else ""
             terminal.show(f"{family}: {name} = {path}{hidden}")
 

@@ -1,4 +1,7 @@
-"""The first steps at which a run is solved or extrapolates, read from the curve of its record.
+"""The outcomes of a run, read from its record.
+
+`validation_values` decide whether it is solved. The curve has the first steps at which it was
+solved and extrapolated.
 
 A run that never reaches a threshold is right-censored at its last measured step. A run that
 diverged can never reach it, so it is censored at the end of its budget and not where it diverged.
@@ -8,10 +11,11 @@ points of the curve (interval censoring), and the later point is counted. Steps 
 multiples of `curve_every`, and too large by less than one such interval.
 """
 
+import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from pe_lab.runs.records import records
+from pe_lab.runs.records import record_rows, records
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies.analysis_spec import Extrapolation
 
@@ -32,7 +36,34 @@ class FirstStep:
         return f"{self.step:,}" if self.reached else f"> {self.step:,}"
 
 
-def to_solve(record: JsonObject) -> FirstStep | None:
+def is_solved(record: JsonObject) -> bool:
+    """Return whether mean exact match over the validation lengths reaches the task's threshold."""
+    if record["status"] != "finished":
+        return False
+    return records.solved(validation_values(record), record["exposure"]["solved_threshold"])
+
+
+def validation_values(record: JsonObject, metric: str = "exact_match") -> list[float]:
+    """Return a validation metric at each length up to the training length."""
+    numbers = []
+    for row in record_rows.preferred_rows(record):
+        if row["metric"] != metric or row["split"] != "validation":
+            continue
+        is_trained = row["length"] <= record["exposure"]["max_length"]
+        if is_trained and row["override"] is None and row["value"] is not None:
+            numbers.append(row["value"])
+    return numbers
+
+
+def mean_validation_loss(record: JsonObject) -> float:
+    """Return the mean validation loss up to the training length; infinite without one."""
+    losses: list[float] = []
+    if record["status"] == "finished":
+        losses = validation_values(record, "negative_log_likelihood")
+    return math.fsum(losses) / len(losses) if losses else math.inf
+
+
+def steps_to_solve(record: JsonObject) -> FirstStep | None:
     """Return the first step at which the run was solved on its curve.
 
     It is the first point at which the mean exact match over the curve's lengths up to the training
@@ -46,7 +77,7 @@ def to_solve(record: JsonObject) -> FirstStep | None:
     return _first_step(record, lengths, exposure["solved_threshold"])
 
 
-def to_extrapolate(record: JsonObject, extrapolation: Extrapolation) -> FirstStep | None:
+def steps_to_extrapolate(record: JsonObject, extrapolation: Extrapolation) -> FirstStep | None:
     """Return the first step at which exact match at the declared length reached its threshold.
 
     None if a point of the curve does not have this length, or if the point has a position offset.

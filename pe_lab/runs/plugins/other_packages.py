@@ -1,21 +1,54 @@
-"""The packages from which this process may import classes that are named "package.module:Class".
+"""Plugins of other packages: those that add names, and those that this process may import.
+
+An installed package adds a member of a family by an entry point:
+
+    [project.entry-points."pe_lab.encodings"]
+    mine = "my_package.mine:Mine"
+
+A config then says dict(name="mine"). Runs and records hold "my_package.mine:Mine", so they do not
+depend on the names that are installed. A name of pe_lab's own files wins over an installed one.
 
 Importing a module runs its code, and a results folder from elsewhere can name any module on the
 path. So commands import only the plugins of pe_lab, of packages that the user's own config or
-command line names, of those in --allow-plugins, and the entry points of installed packages
-(entry_points.py). In a program, any package may be imported.
+command line names, of those in --allow-plugins, and the entry points of installed packages. In a
+program, any package may be imported.
 """
 
+import functools
+import importlib.metadata
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pe_lab.runs.errors import UserError
-from pe_lab.runs.plugins import entry_points
 
+FAMILIES = ("encodings", "positions", "tasks", "metrics")
 # An environment variable, because the processes that train run groups inherit it.
 _VARIABLE = "PE_LAB_ALLOWED_PLUGINS"
 _CLASS_NAME = re.compile(r"\b([A-Za-z_]\w*)(?:\.\w+)*:[A-Za-z_]")
+
+
+@functools.cache  # reads the metadata of every installed package
+def installed(family: str) -> Mapping[str, str]:
+    """Return the names that installed packages add, each with its "package.module:Class".
+
+    Raises:
+      UserError: two packages add different classes under one name.
+    """
+    members: dict[str, str] = {}
+    for entry_point in importlib.metadata.entry_points(group=f"pe_lab.{family}"):
+        name, value = entry_point.name, entry_point.value
+        if members.setdefault(name, value) != value:
+            raise UserError(
+                f"Two installed packages add {name!r} to the {family}: {members[name]} and "
+                f"{value}. Name the class that you mean, as in dict(name={value!r})."
+            )
+    return members
+
+
+def is_installed(path: str) -> bool:
+    """Return whether an installed package adds the class "package.module:Class" by a name."""
+    return any(path in installed(family).values() for family in FAMILIES)
 
 
 def allow_only(packages: Iterable[str]) -> None:
@@ -43,7 +76,7 @@ def is_allowed(name: str) -> bool:
     module = name.partition(":")[0]
     if any(module == name or module.startswith(f"{name}.") for name in packages.split(",")):
         return True
-    return entry_points.is_installed(name)
+    return is_installed(name)
 
 
 def check(name: str) -> None:

@@ -4,8 +4,7 @@ import pytest
 
 from pe_lab.runs.errors import UserError, described
 from pe_lab.runs.paths import user_path
-from pe_lab.runs.settings.plain_values import plain
-from pe_lab.runs.settings.typed_values import checked
+from pe_lab.runs.settings.typed_values import checked, plain
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,7 @@ def test_a_number_that_float32_has_is_taken(value):
 def test_an_error_without_a_message_is_described_by_its_line():
     with pytest.raises(AssertionError) as without:
         raise AssertionError
-    assert described(without.value).startswith("AssertionError in test_plain_values.py, line ")
+    assert described(without.value).startswith("AssertionError in test_typed_values.py, line ")
     assert described(KeyError("a")) == "KeyError: 'a'"
     assert described(ValueError()) == "ValueError"
 
