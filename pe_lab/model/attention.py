@@ -17,7 +17,7 @@ from pe_lab.encodings.base import weighted_sum
 from pe_lab.kernels import REFERENCE, Kernels
 from pe_lab.model import head_widths
 from pe_lab.model.convolution import Neighbors, convolve
-from pe_lab.model.gates import OutputGate, add_sink_key, has_output_gate, softmax_with_sinks
+from pe_lab.model.gates import OutputGate, add_sink_key, softmax_with_sinks
 from pe_lab.model.keys import Keys
 from pe_lab.model.terms import AttentionTerms, LayerEncoding, add, with_features
 from pe_lab.runs.settings.settings import Model
@@ -172,7 +172,7 @@ class Attention(nnx.Module):
         self.log_n_factor = nnx.Param(start) if is_ssmax else None
         self.log_n = model.logit_temperature == "log_n"
         gate = None
-        if has_output_gate(model):
+        if model.output_gate != "none" or model.head_output_norm:
             # A separate random stream: the other parameters start as in a model without a gate.
             gate = OutputGate(model, kernels=kernels, rngs=nnx.Rngs(params=rngs.additions()))
         self.gate = gate

@@ -68,11 +68,6 @@ class OutputGate(nnx.Module):
         return (out * gate).astype(out.dtype)
 
 
-def has_output_gate(model: Model) -> bool:
-    """Whether a norm or a gate acts on the outputs of heads."""
-    return model.output_gate != "none" or model.head_output_norm
-
-
 def softmax_with_sinks(
     s: Float[Array, "b h l s"],
     mask: Bool[Array, "_ _ l s"],

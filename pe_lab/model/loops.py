@@ -1,8 +1,8 @@
 """The inputs of each loop of a stack whose layers are applied several times.
 
-The state x of the first loop is zero, and e is the embedding:
+The state x of the first loop is zero, and e is the embedding. Without an injection, the layers read
+e, then x:
 
-    none     the layers read e, then x
     add      the layers read x + e
     linear   the layers read W [x; e]
 
@@ -41,7 +41,6 @@ class LoopInputs(nnx.Module):
                 rngs=rngs,
             )
 
-        self.injection = model.loop_injection
         # One assignment, because Flax decides by the first whether an attribute holds parameters.
         self.linear = linear() if model.loop_injection == "linear" else None
 
@@ -57,8 +56,6 @@ class LoopInputs(nnx.Module):
           x: the outputs of the loop before it; not read in the first loop.
           embedding: the inputs of the first loop.
         """
-        if self.injection == "none":
-            return x
         if loop == 0:
             x = jnp.zeros_like(embedding)
         if self.linear is None:

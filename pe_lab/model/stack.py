@@ -10,19 +10,21 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from pe_lab.kernels import Kernels
 from pe_lab.model import sites
-from pe_lab.model.biases import Biases, BiasKey, bias_key, shared_biases
 from pe_lab.model.block import Block, dropout, fold_keys, make_norm
 from pe_lab.model.convolution import Before, Recent, Smear
 from pe_lab.model.keys import Keys, LayerCache
 from pe_lab.model.loops import LoopInputs
-from pe_lab.model.sites import LayerSites, Site
 from pe_lab.model.streams import Positions, Stream, View, view_of
 from pe_lab.model.terms import (
     AttentionTerms,
+    Biases,
+    BiasKey,
     Embeddings,
     LayerEncoding,
     StackTerms,
     attention_terms,
+    bias_key,
+    shared_biases,
     visible,
 )
 from pe_lab.runs.settings.settings import Model
@@ -67,14 +69,14 @@ class Stack(nnx.Module):
         self.blocks = nnx.List([block(layer) for layer in range(model.num_layers)])
         self.norm = make_norm(model, rngs) if model.norm_position != "post" else None
         # Drawn last, so that models without injection keep their parameters.
-        self.loop_inputs = LoopInputs(model, kernels=kernels, rngs=rngs)
+        injects = model.loop_injection != "none"
+        self.loop_inputs = LoopInputs(model, kernels=kernels, rngs=rngs) if injects else None
 
         encodings = sites.build(model, name, key_of(_ENCODINGS))
         in_attention = list(encodings.in_attention)
-        self.cross_sites: LayerSites = ()
+        self.cross_sites: sites.LayerSites = ()
         if cross:
-            cross_key = jax.random.fold_in(key, _STREAM_OF["cross"])
-            across = sites.build(model, "cross", cross_key)
+            across = sites.build(model, "cross", jax.random.fold_in(key, _STREAM_OF["cross"]))
             self.cross_sites = sites.shifted(across.layer_sites, by=len(in_attention))
             in_attention += across.in_attention
         self.input_encodings = nnx.List(encodings.at_input)
@@ -87,14 +89,14 @@ class Stack(nnx.Module):
         """Layers applied to a token."""
         return self.num_loops * len(self.blocks)
 
-    def attention_sites(self) -> list[Site]:
+    def attention_sites(self) -> list[sites.Site]:
         """One site of each encoding in attention, in the order of the modules."""
         layers = self.layer_sites + self.cross_sites
         by_index = {site.index: site for layer in layers for site in layer}
         return [by_index[index] for index in sorted(by_index)]
 
     @property
-    def all_sites(self) -> tuple[Site, ...]:
+    def all_sites(self) -> tuple[sites.Site, ...]:
         """A site of every module, at the input and in attention."""
         return (*self.input_sites, *self.attention_sites())
 
@@ -154,7 +156,7 @@ class Stack(nnx.Module):
 
     def _terms(
         self,
-        layer_sites: LayerSites,
+        layer_sites: sites.LayerSites,
         queries: View,
         keys: View,
         mask: Bool[Array, "b 1 l s"],
@@ -179,7 +181,7 @@ class Stack(nnx.Module):
         return tuple(layer_terms)
 
     def _layers(
-        self, layer_sites: LayerSites, queries: View, keys: View
+        self, layer_sites: sites.LayerSites, queries: View, keys: View
     ) -> Iterator[tuple[BiasKey, tuple[LayerEncoding, ...]]]:
         """The encodings of layers, once for all layers with one key."""
         num_heads = self.blocks[0].attention.num_heads
@@ -260,7 +262,7 @@ class Stack(nnx.Module):
             loop, layer = divmod(step, len(self.blocks))
             if layer == 0:
                 before = x
-                x = self.loop_inputs(x, embedding, loop)
+                x = x if self.loop_inputs is None else self.loop_inputs(x, embedding, loop)
             cross = None if memory is None else (memory[layer], terms.cross[layer])
             cache = None if caches is None else caches[step]
             block: Callable[..., tuple[Array, Keys]] = functools.partial(

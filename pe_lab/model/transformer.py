@@ -22,12 +22,11 @@ from jaxtyping import Array, Float, Int, Key
 
 from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.kernels import REFERENCE, Kernels
-from pe_lab.model.biases import Biases
 from pe_lab.model.block import fold_keys
 from pe_lab.model.keys import Keys
 from pe_lab.model.stack import Stack
 from pe_lab.model.streams import Streams, answering_stack
-from pe_lab.model.terms import StackTerms
+from pe_lab.model.terms import Biases, StackTerms
 from pe_lab.runs.settings.settings import Model
 
 _OUTPUT = 2  # stream of the initialization key; stacks have 0, 1 and 3

@@ -10,10 +10,12 @@ An axis is a mapping from a dotted path of the config to its values. A point is 
 paths to choices. A choice is a value with the label that tables show.
 """
 
+import copy
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.settings.labels import label
 from pe_lab.runs.settings.typed_values import plain
 
@@ -101,6 +103,48 @@ def with_seeds(points: list[Point], number: int) -> list[Point]:
         other_axes = {path: choice for path, choice in point.items() if path != "seed"}
         without_seeds.setdefault(repr(other_axes), other_axes)  # its values may not be hashable
     return product(list(without_seeds.values()), {"seed": range(number)})
+
+
+def values_at(point: Point, values: dict[str, object]) -> dict[str, object]:
+    """Return the values of a config with the choices of a point.
+
+    Raises:
+      UserError: a path of the point names no key.
+    """
+    # Copies: several points may share a plugin, and an axis may set one of its arguments.
+    point_values = copy.deepcopy(values)
+    for path, choice in point.items():
+        _set(point_values, path, copy.deepcopy(choice.value))
+    return point_values
+
+
+def _set(values: dict[str, object], path: str, value: object) -> None:
+    """Set the value at a dotted path; a number names one of several plugins.
+
+    A plugin may get a new argument. A config gets no new key.
+    """
+    *parents, last = path.split(".")
+    inner: dict[str, object] | Sequence[object] = values
+    walked = "config"
+    for key in parents:
+        keys = inner if isinstance(inner, dict) else {str(i): part for i, part in enumerate(inner)}
+        if key not in keys:
+            raise unknown(f"The axis {path!r} leads nowhere: {walked}", key, keys)
+        part = keys[key]
+        if not isinstance(part, dict | list | tuple):
+            raise UserError(
+                f"The axis {path!r} leads nowhere: {walked}.{key} is a value, not a group of keys."
+            )
+        inner = part
+        walked = f"{walked}.{key}"
+    if not isinstance(inner, dict):
+        raise UserError(
+            f"The axis {path!r} leads nowhere: {walked} holds several values; name an argument of "
+            f"one, as in {walked}.0.{last}."
+        )
+    if last not in inner and "name" not in inner:
+        raise unknown(f"The axis {path!r} leads nowhere: {walked}", last, inner)
+    inner[last] = value
 
 
 def _parts(axis: Axis) -> list[list[Point]]:

@@ -13,9 +13,8 @@ from pe_lab.runs.settings.plugin import Encoding
 from pe_lab.runs.studies import analysis_spec
 from pe_lab.runs.studies.analysis_spec import AnalysisSpec, Claim, Contrast, MetricPoint
 from pe_lab.sweeps.setups import Setups
-from pe_lab.sweeps.study import Entry, ExpandedStudy
-from pe_lab.sweeps.variants import by_variant, run_ids
-from pe_lab.training import leaks, shifts
+from pe_lab.sweeps.study import Entry, ExpandedStudy, by_variant, run_ids
+from pe_lab.training import exposure
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.setup import Setup
 
@@ -161,15 +160,15 @@ def _not_compared(
 def _advantages(setup: Setup, point: MetricPoint) -> set[str]:
     """What a variant knows of the test at a point."""
     advantages = set()
-    if leaks.reveals_target_length(setup):
+    if exposure.reveals_target_length(setup):
         advantages.add("reveals the target length")
     max_length = setup.run.train.max_length
     length = point.length_for(max_length)
     readers = [placement for placement in setup.placements if placement.reads_positions]
     if length is None or length <= max_length or not readers:
         return advantages
-    in_training = max(shifts.largest_trained_position(setup, p, max_length) for p in readers)
-    seen_offset = shifts.seen_offset(setup, length, max_length, in_training)
+    in_training = max(exposure.largest_trained_position(setup, p, max_length) for p in readers)
+    seen_offset = exposure.seen_offset(setup, length, max_length, in_training)
     if seen_offset is not None and point.offset <= seen_offset:
         advantages.add(_SEES_POSITIONS)
     return advantages
@@ -217,7 +216,7 @@ def _repeated_functions(
 def _function(run: Run, setup: Setup) -> Hashable:
     """The settings of a run, in which only schemes count that its encodings can notice."""
     readers = [placement for placement in setup.placements if placement.reads_positions]
-    schemes = tuple(shifts.noticed_scheme(setup, placement) for placement in readers)
+    schemes = tuple(exposure.noticed_scheme(setup, placement) for placement in readers)
     encodings: list[Encoding] = []
     for encoding in run.model.encodings:
         encodings.append(dataclasses.replace(encoding, positions=None))

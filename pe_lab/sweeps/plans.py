@@ -2,20 +2,20 @@
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import jax
 
 from pe_lab.runs.errors import UserError, one_line
-from pe_lab.runs.records import records
+from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.records.evaluation_points import is_done
 from pe_lab.runs.records.record_schema import Record
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.runs.studies import study_files
 from pe_lab.runs.system import terminal
-from pe_lab.sweeps import begun_groups, changed_code
+from pe_lab.sweeps import changed_code
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.setups import Setups
 from pe_lab.sweeps.study import ExpandedStudy
@@ -30,6 +30,7 @@ _FLOPS_PER_SECOND = 2.9e10
 _SECONDS_A_PROGRAM = 7
 _SETUP_PROGRAMS = 2  # the first state and training
 _SECONDS_A_STEP = 0.01  # of one member
+Members = tuple[str, ...]  # run ids, in the order of the group
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def make(study: ExpandedStudy, folder: Path) -> Plan:
     unfinished = [run for run in study.runs if not is_done(run, by_id.get(run.run_id))]
     _check_code(unfinished, by_id)
     unfinished_ids = [run.run_id for run in unfinished]
-    begun = begun_groups.of(folder, study.runs, unfinished_ids, by_id)
+    begun = begun_groups(folder, study.runs, unfinished_ids, by_id)
     # A begun group goes on as a whole, also with members that have finished.
     planned = {*unfinished_ids, *itertools.chain(*begun)}
     groups = studies.groups([run for run in study.runs if run.run_id in planned], begun)
@@ -203,3 +204,67 @@ def _check_writable(folder: Path) -> None:
             f"The results folder {folder} cannot be written ({one_line(e)}). Give another: "
             f"--results=FOLDER."
         ) from e
+
+
+def begun_groups(
+    folder: Path,
+    study_runs: Sequence[Run],
+    unfinished: Collection[str],
+    by_id: Mapping[str, Record],
+) -> list[Members]:
+    """Return the members of each begun group that has an unfinished run, each run once.
+
+    Checkpoints and locks belong to a run group, that is, to the exact list of its runs. A study
+    that grows (more seeds, more test lengths) would form other groups, which would not find the
+    checkpoints of their runs. Therefore runs that began together stay together.
+
+    Args:
+      unfinished: run ids without a complete record.
+      by_id: the records of the folder.
+
+    Raises:
+      UserError: a finished run lacks evaluations, and its parameters cannot be found.
+    """
+    study_ids = {run.run_id for run in study_runs}
+    unfinished_ids = set(unfinished)
+    begun: list[Members] = []
+    taken: set[str] = set()
+    for members in _started(folder, unfinished, by_id):
+        # A group always trains all its members, so the study must still have each of them. Of
+        # groups that share a run, only the first one is continued.
+        is_usable = study_ids.issuperset(members) and taken.isdisjoint(members)
+        if is_usable and not unfinished_ids.isdisjoint(members):
+            begun.append(members)
+            taken.update(members)
+    # A finished run is not trained again: its new evaluations need the parameters of its group.
+    for run_id in unfinished:
+        if run_id in by_id and by_id[run_id]["status"] == "finished" and run_id not in taken:
+            raise UserError(
+                f"The run {run_id} has finished and lacks evaluations of this study, and its "
+                f"parameters are gone or belong to a group with runs that the study no longer "
+                f"has. Use pe-lab evaluate, or give another --results to train it again."
+            )
+    return begun
+
+
+def _started(
+    folder: Path, unfinished: Collection[str], by_id: Mapping[str, Record]
+) -> list[Members]:
+    """The members of each group that a process trains now or that has a checkpoint.
+
+    The groups of finished runs come first: only their checkpoints have the final parameters.
+    """
+    started: dict[str, Members] = {}
+    for group in run_group_files.each(folder):
+        # A damaged checkpoint that was set aside, or one half written, is no number.
+        names = (path.name for path in (folder / "checkpoints" / group.group_id).glob("*"))
+        has_checkpoint = any(name.isdigit() for name in names)
+        if group.is_held or has_checkpoint:
+            started[group.group_id] = group.run_ids
+    group_ids = []
+    for run_id in unfinished:
+        record = by_id.get(run_id)
+        if record is not None and record["status"] == "finished" and record["checkpoint"]:
+            group_ids.append(record["checkpoint"]["run_group"])
+    group_ids += started
+    return [started[group_id] for group_id in dict.fromkeys(group_ids) if group_id in started]

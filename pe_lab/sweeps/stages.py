@@ -8,7 +8,7 @@ from pathlib import Path
 from pe_lab.runs.grid import Point
 from pe_lab.runs.studies.analysis_spec import SEED_AXES
 from pe_lab.runs.system import commands, terminal
-from pe_lab.sweeps import design_checks, memory, plans, study, sweep
+from pe_lab.sweeps import design_checks, plans, setups, study, sweep
 from pe_lab.sweeps.launchers.base import launcher
 from pe_lab.sweeps.study import ExpandedStudy
 
@@ -104,7 +104,7 @@ def _notes(whole: ExpandedStudy, todo: plans.Plan, mode: Mode, num_seeds: int) -
             yield from (f"note: {sentence}" for sentence in sentences)
         elif sentences:
             mode.later.append(_first_note(sentences))
-    if too_large := memory.note(todo.groups, todo.setups):
+    if too_large := setups.memory_note(todo.groups, todo.setups):
         yield f"note: {too_large}"
 
 

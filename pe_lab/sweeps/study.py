@@ -1,6 +1,5 @@
-"""A study: the runs of a sweep under the labels that tables show, and their run groups."""
+"""A study: the runs of a sweep under the labels that tables show, its variants and run groups."""
 
-import copy
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,15 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from pe_lab.results import read_analysis_spec
-from pe_lab.runs import config
-from pe_lab.runs.errors import UserError, unknown
+from pe_lab.runs import config, grid
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import Run, RunGroup
-from pe_lab.runs.studies import check_analysis_spec, study_files
-from pe_lab.runs.studies.analysis_spec import SEED_AXES, SEPARATOR
+from pe_lab.runs.studies import analysis_spec, check_analysis_spec, study_files
+from pe_lab.runs.studies.analysis_spec import SEED_AXES, SEPARATOR, AnalysisSpec
 from pe_lab.sweeps import select
-from pe_lab.sweeps.variants import check_contrasts
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ def expand(
         for override in entry.run.evaluate.overrides:
             overrides[override.label] = dict(override.axes)
     check_analysis_spec.check(spec, variants, overrides)
-    check_contrasts(entries, spec)
+    _check_contrasts(entries, spec)
     return ExpandedStudy(name, tuple(entries), analysis)
 
 
@@ -138,10 +136,7 @@ def _run(
     values: dict[str, object], point: Point, folder: Path, before: Sequence[JsonObject]
 ) -> Run:
     """The run of one point; `before` has the configs of the points before it."""
-    # Copies: several points may share a plugin, and an axis may set one of its arguments.
-    point_values = copy.deepcopy(values)
-    for path, choice in point.items():
-        _override(point_values, path, copy.deepcopy(choice.value))
+    point_values = grid.values_at(point, values)
     return config.from_dict(select.resolve(point_values, folder, before))
 
 
@@ -194,33 +189,41 @@ def _check_same_runs(entries: Sequence[Entry]) -> None:
                 )
 
 
-def _override(values: dict[str, object], path: str, value: object) -> None:
-    """Set the value at a dotted path; a number names one of several plugins.
+def by_variant(entries: Iterable[Entry], spec: AnalysisSpec, name: str) -> dict[str, list[Entry]]:
+    """Return the entries of each variant, one for each seed and setting, by the variant's name.
 
-    A plugin may get a new argument. A config gets no new key.
+    Args:
+      name: of the study, which is that of a variant without labels.
     """
-    *parents, last = path.split(".")
-    inner: dict[str, object] | Sequence[object] = values
-    walked = "config"
-    for key in parents:
-        keys = inner if isinstance(inner, dict) else {str(i): part for i, part in enumerate(inner)}
-        if key not in keys:
-            raise unknown(f"The axis {path!r} leads nowhere: {walked}", key, keys)
-        part = keys[key]
-        if not isinstance(part, dict | list | tuple):
+    variants: dict[str, list[Entry]] = {}
+    hidden = (*SEED_AXES, *spec.tuned)
+    for entry in entries:
+        labels = [text for axis, text in entry.labels.items() if axis not in hidden and text]
+        variants.setdefault(SEPARATOR.join(labels) or name, []).append(entry)
+    return variants
+
+
+def run_ids(entries: Iterable[Entry]) -> set[str]:
+    """Return the ids of the runs of entries."""
+    return {entry.run.run_id for entry in entries}
+
+
+def _check_contrasts(entries: Sequence[Entry], spec: AnalysisSpec) -> None:
+    """Refuse a contrast that compares runs with themselves: rope and rope(base=10000).
+
+    Raises:
+      UserError: all pairs of a contrast have equal runs.
+    """
+    variants = by_variant(entries, spec, "")
+    labels_of = {name: several[0].labels for name, several in variants.items()}
+    for contrast in spec.contrasts:
+        pairs = analysis_spec.pairs(labels_of, contrast)
+        if pairs and all(run_ids(variants[a]) == run_ids(variants[b]) for a, b in pairs):
+            a, b = pairs[0]
             raise UserError(
-                f"The axis {path!r} leads nowhere: {walked}.{key} is a value, not a group of keys."
+                f"The contrast of {a} with {b} compares runs with themselves: the two have equal "
+                f"settings."
             )
-        inner = part
-        walked = f"{walked}.{key}"
-    if not isinstance(inner, dict):
-        raise UserError(
-            f"The axis {path!r} leads nowhere: {walked} holds several values; name an argument of "
-            f"one, as in {walked}.0.{last}."
-        )
-    if last not in inner and "name" not in inner:
-        raise unknown(f"The axis {path!r} leads nowhere: {walked}", last, inner)
-    inner[last] = value
 
 
 def groups(runs: Iterable[Run], together: Iterable[Sequence[str]] = ()) -> list[RunGroup]:

@@ -12,7 +12,7 @@ from pe_lab.runs.run import Run, RunGroup, from_record
 from pe_lab.runs.studies import study_files, study_labels
 from pe_lab.runs.studies.analysis_spec import SEED_AXES
 from pe_lab.runs.system import files
-from pe_lab.sweeps import begun_groups, plans
+from pe_lab.sweeps import plans
 from pe_lab.sweeps import study as studies
 from pe_lab.sweeps.launchers.base import TIME_LIMIT, Event, Launcher
 from pe_lab.sweeps.plans import Plan
@@ -82,7 +82,7 @@ def retry(folder: Path, launcher: Launcher) -> dict[str, str]:
     study_runs = _runs_of(folder, list(names), by_id)
     failed = [run_id for run_id in names if run_id in by_id and by_id[run_id]["status"] == "failed"]
     # Runs that began together continue together, from their checkpoint.
-    begun = begun_groups.of(folder, study_runs, failed, by_id)
+    begun = plans.begun_groups(folder, study_runs, failed, by_id)
     planned = {*failed, *itertools.chain(*begun)}
     groups = studies.groups([run for run in study_runs if run.run_id in planned], begun)
     group_plans = {}

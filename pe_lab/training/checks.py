@@ -10,9 +10,8 @@ from pe_lab.metrics import base as metrics
 from pe_lab.runs.errors import UserError, one_line
 from pe_lab.runs.run import Run
 from pe_lab.tasks.layouts import DEFAULT_STRUCTURES
-from pe_lab.training import costs, drawn_examples, leaks, reach
-from pe_lab.training.placements import Placement
-from pe_lab.training.setup import Setup
+from pe_lab.training import costs, drawn_examples, exposure
+from pe_lab.training.setup import Placement, Setup
 
 
 def check(setup: Setup, trained: bool) -> None:
@@ -37,7 +36,7 @@ def check(setup: Setup, trained: bool) -> None:
     for error in metrics.broken().values():  # this run could not be measured by it
         raise error
     run = setup.run
-    revealing = leaks.revealing_schemes(setup, "answer")
+    revealing = exposure.revealing_schemes(setup, "answer")
     if revealing:
         names = " and ".join(revealing)
         raise UserError(
@@ -60,7 +59,7 @@ def out_of_reach(
     task = setup.task
     if length < task.min_length or length > (task.max_length or length):
         return f"{setup.run.task.name} with these arguments has no examples of length {length}"
-    tokens = reach.context_lengths(setup, length, train)
+    tokens = exposure.context_lengths(setup, length, train)
     for placement in setup.placements:
         if not placement.reads_positions:
             continue
@@ -70,7 +69,7 @@ def out_of_reach(
         if num_positions is not None and num_tokens > num_positions:
             name = setup.scheme_names[placement.site.scheme]
             return f"{name} has {num_positions} positions; length {length} asks for {num_tokens}"
-        largest = reach.largest_position(setup, placement, length, train) + offset
+        largest = exposure.largest_position(setup, placement, length, train) + offset
         table_size = placement.encoding.requirements.max_positions
         if table_size is not None and largest >= table_size:
             return (

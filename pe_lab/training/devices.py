@@ -1,6 +1,6 @@
 """Several devices in one process: members shard over them, and a member's batch if requested.
 
-The precision of a device's products is set here too.
+The precision of a device's products is set here too, and the folder of its compiled programs.
 
 A mesh has two axes. Along "members" every device trains its own members, so a member's numbers do
 not depend on the number of devices. Along "batch" devices train the same members, each on its part
@@ -9,8 +9,11 @@ of every batch, and sum their gradients.
 
 import dataclasses
 import functools
+import hashlib
 import os
+import platform
 from collections.abc import Callable
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +26,7 @@ from pe_lab.kernels import microbatches
 from pe_lab.runs.errors import UserError, described
 
 MEMBERS, BATCH = "members", "batch"
+_CACHE = "jax_compilation_cache_dir"
 
 
 def compute_float32_products() -> None:
@@ -142,3 +146,58 @@ class Devices:
     def total(self, tree: PyTree) -> PyTree:
         """The sum over the devices of the "batch" axis."""
         return tree if self.batch_devices == 1 else jax.lax.psum(tree, BATCH)
+
+
+def use_compilation_cache(enabled: bool) -> None:
+    """Let JAX read and keep compiled programs, or not. Call it before the first compilation.
+
+    Compiling takes most of the time of a short run. Run groups that differ in seeds, learning rates
+    or study, and not in a shape, compile equal programs, and all but the first read them from a
+    folder. The programs are the same, so results do not depend on the cache.
+
+    JAX's environment variables take precedence: JAX_COMPILATION_CACHE_DIR, and the variables of the
+    smallest compilation time and entry size.
+    """
+    cache = cache_folder()
+    # Without a home there is no safe folder, unless JAX's variable names one.
+    if cache is None and _CACHE.upper() not in os.environ:
+        enabled = False
+    jax.config.update("jax_enable_compilation_cache", enabled)
+    if not enabled:
+        return
+    values = {
+        _CACHE: str(cache),
+        # JAX would leave out programs that compile in less than a second, and a group has several.
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        # At 0, JAX lets a file system set its own minimum.
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    for name, value in values.items():
+        if name.upper() not in os.environ:
+            jax.config.update(name, value)
+
+
+def cache_folder() -> Path | None:
+    """The folder of compiled programs in the user's cache directory; None without a home.
+
+    A folder in the temporary directory would not do: another user could put programs there.
+    """
+    caches = Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache"))
+    if not caches.is_absolute():  # also "~/.cache", where the user has no entry and no HOME
+        return None
+    return caches / "pe_lab" / "jax" / _instructions()
+
+
+def _instructions() -> str:
+    """A name for the instructions of this machine's CPU.
+
+    A program for a CPU uses all of them. Machines of a cluster may share a home but have different
+    CPUs, where the program fails with an illegal instruction; JAX's key does not tell them apart.
+    """
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # not Linux: the home is on this machine
+        lines = []
+    features = [line for line in lines if line.startswith(("flags", "Features"))]  # x86, Arm
+    text = " ".join([platform.machine(), *features[:1]])  # each core repeats the line
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

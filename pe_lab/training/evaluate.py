@@ -19,7 +19,7 @@ from pe_lab.runs.records.record_schema import ChanceLevel, RecordRow
 from pe_lab.runs.run import Run
 from pe_lab.runs.settings.evaluation_settings import Override
 from pe_lab.tasks.chance_levels import chance_levels
-from pe_lab.training import leaks
+from pe_lab.training import exposure
 from pe_lab.training.checks import out_of_reach
 from pe_lab.training.evaluation_data import SPLITS, draw_batch
 from pe_lab.training.evaluation_sums import Examples, Measurement, measure_batch
@@ -160,7 +160,7 @@ class Evaluator:
 
 def _rows_without_values(setup: Setup, point: EvaluationPoint, reason: str) -> list[RecordRow]:
     """The rows of a point that cannot be measured."""
-    reveals_length = leaks.reveals_target_length(setup)
+    reveals_length = exposure.reveals_target_length(setup)
     row = functools.partial(
         point.row,
         value=None,
@@ -206,7 +206,7 @@ def _rows(
         else:
             values[metric.name] = _measured(metric.name, metric.value(metric_sums, num_tokens))
     values["overlap"] = int(measured.overlap) / count
-    reveals_length = leaks.reveals_target_length(setup)
+    reveals_length = exposure.reveals_target_length(setup)
     rows = []
     for name, value in values.items():
         row = functools.partial(

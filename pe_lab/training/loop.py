@@ -18,7 +18,6 @@ from pe_lab.runs.run import RunGroup
 from pe_lab.runs.system import jax_settings
 from pe_lab.training import checkpoint, curve, devices, provenance, resume, run_records
 from pe_lab.training.build import build_setup
-from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.parents import parent_of, start, steps_kept
 from pe_lab.training.reports import Report
@@ -31,6 +30,7 @@ from pe_lab.training.state import (
     members_of,
     of_member,
 )
+from pe_lab.training.step import train_chunk
 
 
 class Preempted(Exception):  # noqa: N818

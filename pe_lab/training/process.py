@@ -31,7 +31,7 @@ from pe_lab.runs.errors import described, one_line, user_error
 from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.records.evaluation_points import is_done
 from pe_lab.runs.system import files, jax_settings, locks, terminal
-from pe_lab.training import compilation_cache, devices, reports, run_records
+from pe_lab.training import devices, reports, run_records
 from pe_lab.training.loop import Preempted, train_run_group
 from pe_lab.training.reports import Event, Report
 
@@ -80,7 +80,7 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
         with _time_limit(limit):
             jax_settings.bind()
             group = run_group_files.read(group_file)
-            compilation_cache.use(group.run.execution.compilation_cache)
+            devices.use_compilation_cache(group.run.execution.compilation_cache)
             devices.compute_float32_products()
             # Another sweep may have finished it. A damaged record of any run ends the group here.
             present = [records.read_run(folder, run.run_id) for run in group.runs]

@@ -13,12 +13,11 @@ from pe_lab.runs.records import records
 from pe_lab.runs.records.record_schema import (
     CheckpointOfRun,
     CostOfRun,
-    Exposure,
     Provenance,
     Record,
 )
 from pe_lab.runs.run import Run, RunGroup
-from pe_lab.training import costs, leaks, reach, shifts
+from pe_lab.training import costs, exposure
 from pe_lab.training.curve import Curve
 from pe_lab.training.provenance import provenance
 from pe_lab.training.setup import Setup
@@ -98,7 +97,7 @@ def trained(
         "error": error,
         "curve": curve,
         "cost": _cost(setup, state, cost, steps, steps_kept),
-        "exposure": _exposure(setup, steps, parent),
+        "exposure": exposure.recorded(setup, steps, parent),
         "scale_ratio": {"initial": curve[0]["scale_ratio"], "final": curve[-1]["scale_ratio"]},
         "checkpoint": checkpoint,
     }
@@ -124,44 +123,6 @@ def _cost(setup: Setup, state: TrainState, cost: Cost, steps: int, steps_kept: i
         "members": num_members,
         "memory": cost.memory,
     }
-
-
-def _exposure(setup: Setup, steps: int, parent: Record | None) -> Exposure:
-    """The lengths, positions and steps that training has seen, its parent's included."""
-    longest = setup.run.train.max_length
-    before = None if parent is None else parent["exposure"]
-    readers = [placement for placement in setup.placements if placement.reads_positions]
-    positions = [shifts.largest_trained_position(setup, p, longest) for p in readers]
-    if before is not None:
-        steps += before["steps"]
-        longest = max(longest, before["max_length"])
-        if before["max_position"] is not None:
-            positions.append(before["max_position"])
-    num_tokens = {}
-    max_test_position = {}
-    for length in sorted({longest, *setup.run.evaluate.lengths}):
-        num_tokens[str(length)] = max(setup.num_tokens(length).values())
-        in_test = [reach.largest_position(setup, p, length, train=False) for p in readers]
-        if in_test:
-            max_test_position[str(length)] = max(in_test)
-    seen_offsets = {}
-    for length in setup.run.evaluate.lengths if positions else ():
-        if length > longest:
-            seen = shifts.seen_offset(setup, length, longest, max(positions))
-            seen_offsets[str(length)] = seen
-    exposure: Exposure = {
-        "steps": steps,
-        "max_length": longest,
-        "length_name": setup.task.length_name,
-        "num_tokens": num_tokens,
-        "max_position": max(positions, default=None),
-        "max_test_position": max_test_position,
-        "seen_offsets": seen_offsets,
-        "reveals_target_length": leaks.reveals_target_length(setup),
-        "solved_threshold": setup.task.threshold,
-    }
-    exposure.update(setup.task.corpus_sizes)
-    return exposure
 
 
 def blank(run: Run) -> Record:

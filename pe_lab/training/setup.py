@@ -9,7 +9,10 @@ import numpy as np
 from flax import nnx
 from jaxtyping import ArrayLike, Int, PyTree
 
+from pe_lab.encodings.base import AttentionEncoding, InputEncoding
 from pe_lab.kernels import Kernels, choose
+from pe_lab.model.sites import Site
+from pe_lab.model.stack import Stack
 from pe_lab.model.transformer import Transformer
 from pe_lab.positions.base import PositionScheme
 from pe_lab.runs.plugins import plugins
@@ -21,7 +24,30 @@ from pe_lab.training import devices, splits
 from pe_lab.training.devices import Devices
 from pe_lab.training.lengths.base import LengthDistribution
 from pe_lab.training.optimizers.base import Optimizer
-from pe_lab.training.placements import Placement, placements_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Placement:
+    """An encoding module with the positions that it reads.
+
+    Attributes:
+      site: its position scheme and axis.
+      streams: the stacks whose positions it reads.
+    """
+
+    encoding: InputEncoding | AttentionEncoding
+    site: Site
+    streams: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The word for the encoding in configs: the name of its file."""
+        return type(self.encoding).__module__.rpartition(".")[2]
+
+    @property
+    def reads_positions(self) -> bool:
+        # An encoding without heads acts nowhere, so its positions do not matter.
+        return self.encoding.requirements.reads_positions and self.site.heads != ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +108,7 @@ class Setup:
         streams = tuple(self.num_tokens(self.run.train.max_length))
         placements: list[Placement] = []
         for name, stack in self.abstract_model.stacks.items():
-            placements += placements_of(name, stack, streams)
+            placements += _placements_of(name, stack, streams)
         return tuple(placements)
 
     # Data
@@ -201,3 +227,23 @@ def _trained_inputs(run: Run, task: Task, rule: splits.Rule) -> splits.Trained |
         return None
     inputs = splits.trained(task, rule, run.train.min_length, run.train.max_length)
     return dataclasses.replace(inputs, everywhere=run.init_from is not None)
+
+
+def _placements_of(
+    name: str,
+    stack: Stack,
+    streams: tuple[str, ...],
+) -> list[Placement]:
+    """The encodings of a stack.
+
+    Args:
+      streams: all of the model; encodings of cross-attention read both.
+    """
+    across = {site.index for layer in stack.cross_sites for site in layer}
+    inputs = zip(stack.input_encodings, stack.input_sites, strict=True)
+    placements = [Placement(encoding, site, (name,)) for encoding, site in inputs]
+    attention = zip(stack.attention_encodings, stack.attention_sites(), strict=True)
+    for encoding, site in attention:
+        read_streams = streams if site.index in across else (name,)
+        placements.append(Placement(encoding, site, read_streams))
+    return placements

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import pytest
 
 from pe_lab.model.decode import start
-from pe_lab.model.flops import forward_flops
+from pe_lab.training.costs import forward_flops
 from tests import models
 from tests.model.small_inputs import V, source
 from tests.models import VOCABULARIES, build

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from pe_lab.contrib.laws.subjects import Subject
-from pe_lab.model.flops import forward_flops
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.run import RunGroup
+from pe_lab.training.costs import forward_flops
 from pe_lab.training.loop import Preempted, train_run_group
 from tests import models, tiny
 from tests.encodings import laws

@@ -6,7 +6,7 @@ from pe_lab.runs import grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.system import locks
-from pe_lab.sweeps import begun_groups, study
+from pe_lab.sweeps import plans, study
 from pe_lab.training import run_records
 from tests import tiny
 
@@ -29,7 +29,7 @@ def groups_of(folder, runs):
     """The run ids of each group that a sweep would plan for unfinished runs."""
     by_id = records.read_all(folder) if records.exist(folder) else {}
     unfinished = [run.run_id for run in runs]
-    begun = begun_groups.of(folder, runs, unfinished, by_id)
+    begun = plans.begun_groups(folder, runs, unfinished, by_id)
     return [[run.run_id for run in group.runs] for group in study.groups(runs, begun)]
 
 

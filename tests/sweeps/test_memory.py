@@ -2,7 +2,7 @@
 
 import pytest
 
-from pe_lab.sweeps import memory
+from pe_lab.sweeps import setups
 from pe_lab.sweeps.setups import Setups
 from pe_lab.training.build import build_setup
 from tests import tiny
@@ -18,7 +18,7 @@ def test_the_state_has_three_float32_numbers_for_each_parameter_and_member(group
     # Copying 6 symbols has 8 tokens; two layers of width 16 with a feedforward width of 16.
     num_parameters = sum(leaf.size for leaf in _leaves(setup))
     assert num_parameters > 1000
-    assert memory.state_bytes(group, setup) == 3 * 3 * 4 * num_parameters
+    assert setups.state_bytes(group, setup) == 3 * 3 * 4 * num_parameters
 
 
 def _leaves(setup):
@@ -38,12 +38,12 @@ def _leaves(setup):
 def test_a_note_compares_the_largest_group_with_the_machine(
     group, available, sentence, monkeypatch
 ):
-    monkeypatch.setattr(memory, "machine_bytes", lambda: available)
-    note = memory.note([group], Setups())
+    monkeypatch.setattr(setups, "machine_bytes", lambda: available)
+    note = setups.memory_note([group], Setups())
     assert (note is None) == (sentence is None)
     if sentence:
         assert note.startswith(sentence)
 
 
 def test_no_group_needs_no_memory():
-    assert memory.note([], Setups()) is None
+    assert setups.memory_note([], Setups()) is None

@@ -16,9 +16,9 @@ from pe_lab.positions.normalized import Normalized
 from pe_lab.positions.two_stream import TwoStream
 from pe_lab.runs.errors import UserError
 from pe_lab.tasks.layouts import LAYOUTS
-from pe_lab.training import leaks as training_leaks
+from pe_lab.training import exposure
 from pe_lab.training.build import build_setup
-from pe_lab.training.leaks import revealed
+from pe_lab.training.exposure import revealed
 from tests import tiny
 from tests.tasks import leaks
 from tests.tasks.cases import every, task
@@ -187,7 +187,7 @@ def test_positions_that_nothing_reads_reveal_nothing():
         layout__name="encoder",
         positions={"name": "coupled", "max_position": 40},
     )
-    assert training_leaks.revealing_schemes(build_setup(made), "answer") == []
+    assert exposure.revealing_schemes(build_setup(made), "answer") == []
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,7 @@ def test_what_reveals_the_length_is_marked():
     forward, backward = (
         run({"name": "addition", **more}, "coupled", "decoder") for more in (FORWARD, {})
     )
-    assert [
-        training_leaks.reveals_target_length(build_setup(each)) for each in (forward, backward)
-    ] == [
+    assert [exposure.reveals_target_length(build_setup(each)) for each in (forward, backward)] == [
         True,
         False,
     ]

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from pe_lab import training
-from pe_lab.model.flops import forward_flops
 from pe_lab.runs.errors import UserError
 from pe_lab.training.build import build_setup
-from pe_lab.training.costs import evaluation_flops
+from pe_lab.training.costs import evaluation_flops, forward_flops
 from pe_lab.training.setup import Setup, assemble
 from tests import tiny
 

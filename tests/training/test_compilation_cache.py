@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pe_lab.training import compilation_cache, devices
+from pe_lab.training import devices
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_compiled_programs_are_in_a_folder_of_the_user_or_nowhere(monkeypatch, h
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     if cache is not None:
         monkeypatch.setenv("XDG_CACHE_HOME", cache)
-    folder = compilation_cache.folder()
+    folder = devices.cache_folder()
     expected = None if parent is None else Path(parent, "pe_lab", "jax")
     assert (folder.parent if folder else None) == expected
 
@@ -41,15 +41,15 @@ def test_compiled_programs_are_kept_where_there_is_a_folder(
     monkeypatch, home, variable, enabled, used
 ):
     values = {}
-    monkeypatch.setattr(compilation_cache.jax.config, "update", values.__setitem__)
+    monkeypatch.setattr(devices.jax.config, "update", values.__setitem__)
     monkeypatch.setenv("HOME", home)
     for name in ("XDG_CACHE_HOME", "JAX_COMPILATION_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)
     if variable is not None:
         monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", variable)
-    compilation_cache.use(enabled)
+    devices.use_compilation_cache(enabled)
     assert values["jax_enable_compilation_cache"] == used
-    own = str(compilation_cache.folder()) if used and variable is None else None
+    own = str(devices.cache_folder()) if used and variable is None else None
     assert values.get("jax_compilation_cache_dir") == own
 
 
@@ -58,7 +58,7 @@ def test_each_kind_of_cpu_has_a_folder_of_its_own(monkeypatch):
     for flags in ("sse avx", "sse avx avx512f", "sse avx"):
         text = f"processor : 0\nflags : {flags}\ncpu MHz : {len(names)}\n"
         monkeypatch.setattr(Path, "read_text", lambda *args, text=text, **encoding: text)
-        names.append(compilation_cache.folder().name)
+        names.append(devices.cache_folder().name)
     assert (names[0] == names[2], names[0] == names[1]) == (True, False)
 
 

@@ -12,10 +12,10 @@ from pe_lab.runs.records import records
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.training import checkpoint, curve, step
 from pe_lab.training.build import build_setup
-from pe_lab.training.chunk import train_chunk
 from pe_lab.training.loop import Training
 from pe_lab.training.optimizer import optimizer
 from pe_lab.training.state import CurveState, TrainState, initial_state
+from pe_lab.training.step import train_chunk
 from tests import tiny
 
 STEPS, EXTRA = 36, 5  # extra steps end neither with a chunk of 4 nor with the curve's 6

@@ -12,10 +12,10 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.run import RunGroup
 from pe_lab.training import process
-from pe_lab.training.chunk import train_chunk
 from pe_lab.training.loop import Training
 from pe_lab.training.parents import check_parent
 from pe_lab.training.state import initial_state
+from pe_lab.training.step import train_chunk
 from tests import tiny
 from tests.models import assert_equal
 

@@ -13,8 +13,8 @@ from pe_lab.model import decode
 from pe_lab.runs.plugins import plugins
 from pe_lab.training import evaluation_data, evaluation_sums
 from pe_lab.training.build import build_setup
-from pe_lab.training.chunk import train_chunk
 from pe_lab.training.state import initial_state
+from pe_lab.training.step import train_chunk
 from tests import tiny
 from tests.encodings import laws
 from tests.marks import full

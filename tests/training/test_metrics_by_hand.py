@@ -12,9 +12,9 @@ from pe_lab.runs.records.evaluation_points import EvaluationPoint
 from pe_lab.training import evaluation_data
 from pe_lab.training.batches import add_positions, draw_examples
 from pe_lab.training.build import build_setup
-from pe_lab.training.chunk import train_chunk
 from pe_lab.training.random_keys import EVALUATED_POSITIONS, EVALUATION, SOURCE_POSITIONS
 from pe_lab.training.state import initial_state
+from pe_lab.training.step import train_chunk
 from tests import tiny
 from tests.tiny import members
 from tests.training.trained_members import evaluator, trained

@@ -14,7 +14,7 @@ from pe_lab.positions.base import PositionScheme
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records.evaluation_points import EvaluationPoint
 from pe_lab.runs.specs import override_specs
-from pe_lab.training import leaks, step
+from pe_lab.training import exposure, step
 from pe_lab.training.batches import add_positions
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
@@ -119,7 +119,7 @@ def test_no_heads_equal_nope(name):
     assert float(loss) == float(loss_of_nope())
     encodings = gradient["decoder"].get("attention_encodings", {})
     assert all((leaf == 0).all() for leaf in jax.tree.leaves(encodings))
-    assert not leaks.reveals_target_length(setup)
+    assert not exposure.reveals_target_length(setup)
     assert out_of_reach(setup, 3, 1000) is None
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records.evaluation_points import EvaluationPoint
-from pe_lab.training import reach, step
+from pe_lab.training import exposure, step
 from pe_lab.training.batches import add_positions, reduce_loss
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
-from pe_lab.training.chunk import train_chunk
 from pe_lab.training.costs import step_flops
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.state import initial_state
+from pe_lab.training.step import train_chunk
 from tests import tiny
 from tests.marks import full
 
@@ -179,7 +179,7 @@ def test_exposure_says_how_far_positions_ran(tmp_path):
     )[0]
     assert record["exposure"]["max_position"] == 3 * 8 - 1
     apart = build_setup(tiny.run("rope", layout__document_mask=True, **changes))
-    assert reach.context_lengths(apart, 3, train=True) == {"decoder": 8}
+    assert exposure.context_lengths(apart, 3, train=True) == {"decoder": 8}
 
 
 @pytest.mark.parametrize(

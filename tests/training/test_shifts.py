@@ -4,7 +4,7 @@ import pytest
 
 from pe_lab.positions.contiguous import Contiguous
 from pe_lab.positions.shifted import Shifted
-from pe_lab.training import run_records, shifts
+from pe_lab.training import exposure
 from pe_lab.training.build import build_setup
 from tests import tiny
 
@@ -30,28 +30,28 @@ def setup(*encodings, **changes):
 )
 def test_the_largest_position_of_a_record_has_no_unnoticed_shift(encodings, largest, seen):
     """A test of length 5 ends at position 11; only noticed shifts show larger ones."""
-    exposure = run_records._exposure(setup(*encodings), 12, None)
-    assert (exposure["max_position"], exposure["seen_offsets"]) == (largest, {"5": seen})
+    shown = exposure.recorded(setup(*encodings), 12, None)
+    assert (shown["max_position"], shown["seen_offsets"]) == (largest, {"5": seen})
 
 
 @pytest.mark.slow
 def test_a_trained_record_has_the_offsets_that_training_showed(tmp_path):
     changes = {"model__num_layers": 1, "train__steps": 2, "evaluate__lengths": (3, 4, 5, 6)}
     group = tiny.group(seeds=1, positions=SHIFTED | {"max_shift": 4}, **changes)
-    exposure = tiny.train(tmp_path, group)[0]["exposure"]
-    assert exposure["max_position"] == 11
-    assert exposure["seen_offsets"] == {"4": 2, "5": 0, "6": None}
+    shown = tiny.train(tmp_path, group)[0]["exposure"]
+    assert shown["max_position"] == 11
+    assert shown["seen_offsets"] == {"4": 2, "5": 0, "6": None}
 
 
 def test_a_context_of_several_examples_ends_where_contiguous_positions_end():
     made = setup("rope", layout__examples_per_context=2, layout__document_mask=False)
     (placement,) = made.placements
-    assert shifts.largest_trained_position(made, placement, 3) == 2 * (LAST + 1) - 1
+    assert exposure.largest_trained_position(made, placement, 3) == 2 * (LAST + 1) - 1
 
 
 @pytest.mark.parametrize("stacks", [("encoder", "decoder"), ("cross",)])
 def test_two_sequences_that_are_shifted_apart_are_noticed(stacks):
     """In cross-attention, a relative encoding reads the difference of two draws."""
     made = setup({"name": "alibi", "stacks": stacks}, layout__name="encoder_decoder")
-    noticed = {shifts.noticed_scheme(made, placement) for placement in made.placements}
+    noticed = {exposure.noticed_scheme(made, placement) for placement in made.placements}
     assert noticed == ({Shifted(max_shift=16)} if stacks == ("cross",) else {Contiguous()})

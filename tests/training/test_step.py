@@ -10,8 +10,8 @@ import pytest
 
 from pe_lab.training import batches, step
 from pe_lab.training.build import build_setup
-from pe_lab.training.chunk import train_chunk
 from pe_lab.training.state import initial_state
+from pe_lab.training.step import train_chunk
 from tests import tiny
 from tests.marks import full
 from tests.tiny import members

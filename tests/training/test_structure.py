@@ -10,7 +10,7 @@ import pytest
 from pe_lab.model.decode import extend, start
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records.evaluation_points import EvaluationPoint
-from pe_lab.training import leaks, reach, step
+from pe_lab.training import exposure, step
 from pe_lab.training.batches import add_positions
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
@@ -168,8 +168,8 @@ def test_a_table_of_places_inside_a_part_needs_rows_for_the_longest_part_only():
         == "learned has positions 0..3; length 5 asks for position 5"
     )
     made = build_setup(bipe(8, layout__examples_per_context=2, layout__document_mask=False))
-    assert reach.context_lengths(made, 3, train=True) == {"decoder": 16}
-    assert reach.largest_position(made, made.placements[0], 3, train=True) == 3
+    assert exposure.context_lengths(made, 3, train=True) == {"decoder": 16}
+    assert exposure.largest_position(made, made.placements[0], 3, train=True) == 3
 
 
 @pytest.mark.slow
@@ -235,8 +235,8 @@ def test_what_reads_lengths_takes_one_example_a_context_and_tells_the_targets_le
         ),
     ):
         build_setup(tiny.run(dynamic, layout__examples_per_context=2))
-    assert leaks.reveals_target_length(build_setup(tiny.run(dynamic)))
-    assert not leaks.reveals_target_length(build_setup(tiny.run("rope")))
+    assert exposure.reveals_target_length(build_setup(tiny.run(dynamic)))
+    assert not exposure.reveals_target_length(build_setup(tiny.run("rope")))
 
 
 def test_what_reads_no_positions_takes_any_axes():

@@ -10,7 +10,7 @@ from pe_lab.runs.errors import UserError
 from pe_lab.runs.plugins import plugins
 from pe_lab.tasks._strings import StringTask
 from pe_lab.tasks.base import Attribute, make_example
-from pe_lab.training import leaks
+from pe_lab.training import exposure
 from pe_lab.training.build import build_setup
 from pe_lab.training.checks import out_of_reach
 from tests import tiny
@@ -89,7 +89,7 @@ def test_a_model_is_told_the_targets_length_by_its_layout_or_by_positions_that_i
     layout, encoding, scheme, expected
 ):
     made = build_setup(tiny.run(encoding, layout__name=layout, positions={"name": scheme}))
-    assert leaks.reveals_target_length(made) is expected
+    assert exposure.reveals_target_length(made) is expected
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,10 +13,10 @@ from pe_lab.runs.plugins import plugins
 from pe_lab.runs.run import from_record
 from pe_lab.training import step
 from pe_lab.training.build import build_setup
-from pe_lab.training.chunk import train_chunk
 from pe_lab.training.costs import length_shares, step_flops
 from pe_lab.training.random_keys import LENGTHS, fold, stream_key
 from pe_lab.training.state import initial_state
+from pe_lab.training.step import train_chunk
 from tests import tiny
 
 COUNT = 4000

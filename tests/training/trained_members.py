@@ -7,9 +7,9 @@ import jax.numpy as jnp
 
 from pe_lab.runs.records.evaluation_points import grid
 from pe_lab.training.build import build_setup
-from pe_lab.training.chunk import train_chunk
 from pe_lab.training.evaluate import Evaluator
 from pe_lab.training.state import initial_state
+from pe_lab.training.step import train_chunk
 from tests import tiny
 from tests.tiny import members
 

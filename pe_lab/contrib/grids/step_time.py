@@ -18,11 +18,11 @@ from pe_lab.runs.settings.labels import label
 from pe_lab.sweeps import study
 from pe_lab.training import step
 from pe_lab.training.build import build_setup
-from pe_lab.training.chunk import train_chunk
 from pe_lab.training.costs import num_parameters, step_flops
 from pe_lab.training.provenance import provenance
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState, abstract_state, initial_state, members_of
+from pe_lab.training.step import train_chunk
 
 
 class Program:

@@ -108,7 +108,7 @@ class Exposure(CorpusSizes):
       num_tokens: of the longest sequence of an example, by length: the training length and the test
         lengths of the config. Older records do not have it.
       max_position: the largest position that training showed to an encoding, without a shift that
-        the encoding cannot notice (pe_lab/training/shifts.py); None if none reads positions.
+        the encoding cannot notice (pe_lab/training/exposure.py); None if none reads positions.
       max_test_position: the largest position of a test at offset 0, by the same lengths. Older
         records, and records of encodings that read no positions, do not have it.
       seen_offsets: the largest offset of a test whose positions training showed, by the test

@@ -21,8 +21,7 @@ from pe_lab.runs.errors import one_line, raise_if_interrupted
 from pe_lab.runs.records import run_group_files
 from pe_lab.runs.system import locks
 from pe_lab.sweeps.launchers._group_process import GroupProcess, Task
-from pe_lab.sweeps.launchers._watch import Watch
-from pe_lab.sweeps.launchers.base import Launcher, OnEvent, one_thread
+from pe_lab.sweeps.launchers.base import Launcher, OnEvent, Watch, one_thread
 from pe_lab.training import process
 
 TRAIN: process.Train = process.main  # of a run group, in its process

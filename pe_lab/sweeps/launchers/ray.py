@@ -25,8 +25,7 @@ from types import ModuleType
 from pe_lab.runs.errors import UserError, one_line, raise_if_interrupted
 from pe_lab.runs.records import run_group_files
 from pe_lab.runs.system import files, locks
-from pe_lab.sweeps.launchers._watch import Watch
-from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, task_environment
+from pe_lab.sweeps.launchers.base import Launcher, OnEvent, Watch, command, task_environment
 
 _LOOK_AGAIN = 2.0  # seconds
 _ANSWER = 10.0  # seconds for an answer of the cluster

@@ -22,8 +22,7 @@ from pe_lab.runs.errors import UserError, one_line, raise_if_interrupted
 from pe_lab.runs.records import run_group_files
 from pe_lab.runs.system import files, locks
 from pe_lab.sweeps.launchers import _slurm_queue
-from pe_lab.sweeps.launchers._watch import Watch
-from pe_lab.sweeps.launchers.base import Launcher, OnEvent, command, task_environment
+from pe_lab.sweeps.launchers.base import Launcher, OnEvent, Watch, command, task_environment
 
 _LOOK_AGAIN = 5.0  # seconds
 _NOTICE = 60  # seconds between SIGTERM and the end of a task's time

@@ -13,11 +13,11 @@ from pe_lab.contrib.optimizers.training.optimizers.muon import Muon
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.run import RunGroup, from_record
 from pe_lab.training.build import build_setup
-from pe_lab.training.chunk import train_chunk
 from pe_lab.training.loop import Preempted, Training, train_run_group
 from pe_lab.training.optimizer import optimizer
 from pe_lab.training.optimizers.adamw import AdamW
 from pe_lab.training.state import initial_state, members_of, of_member
+from pe_lab.training.step import train_chunk
 from tests import tiny
 from tests.models import assert_equal
 
