@@ -13,10 +13,11 @@ import pandas as pd
 from jaxtyping import Float, Int, Shaped
 
 from pe_lab.metrics.base import Limit, Value
-from pe_lab.results import kaplan_meier, statistics
+from pe_lab.results import statistics
 from pe_lab.results.formats import DASH, Cell, bracket, number
 from pe_lab.results.run_rows import BOUNDS
 from pe_lab.results.statistics import Array, Interval
+from pe_lab.runs.records import records
 from pe_lab.runs.settings.declarations import check_keys
 from pe_lab.runs.studies.outcomes import FirstStep
 
@@ -161,10 +162,46 @@ def _limit(values: Sequence[Limit]) -> Cell:
 
 
 def _first_step(values: Sequence[FirstStep]) -> Cell:
-    median = kaplan_meier.median(values)
+    median = median_step(values)
     if median is None:
         return Cell(DASH)
     return Cell(str(median), median.step, count=len(values))
+
+
+def kaplan_meier(times: Sequence[FirstStep]) -> tuple[Int[np.ndarray, "n"], Float[np.ndarray, "n"]]:
+    """Return the estimated share of the runs of a variant that have reached a threshold.
+
+    Runs that did not reach it are right-censored. The estimator is from Kaplan and Meier 1958,
+    "Nonparametric Estimation from Incomplete Observations", and SciPy computes it. It assumes that
+    censoring does not depend on the outcome: a run that `train.criterion` ended early is counted as
+    if it might have extrapolated later.
+
+    Returns:
+      Every step at which a run reached it or was censored, and the shares from there on.
+    """
+    from scipy import stats  # slow to import
+
+    steps = [time.step for time in times]
+    is_censored = [not time.reached for time in times]
+    # `sf` is the share that has not reached it, which SciPy estimates with censored runs.
+    remaining = stats.ecdf(stats.CensoredData.right_censored(steps, is_censored)).sf
+    return remaining.quantiles.astype(int), 1 - remaining.probabilities
+
+
+def median_step(times: Sequence[FirstStep]) -> FirstStep | None:
+    """Return the median first step over runs; None without runs.
+
+    It is censored if fewer than half of the runs reached the threshold.
+    """
+    if not times:
+        return None
+    steps, shares = kaplan_meier(times)
+    is_above = shares >= 0.5 - records.ROUNDING
+    num_reached = sum(time.reached for time in times)
+    if 2 * num_reached >= len(times):
+        return FirstStep(int(steps[is_above][0]))
+    # With runs censored early, the share may cross one half nevertheless.
+    return FirstStep(int(steps[~is_above][-1]), reached=False)
 
 
 def _every_seed(sample: Sample) -> list[Cell]:

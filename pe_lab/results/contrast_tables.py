@@ -1,12 +1,28 @@
-"""The tables of contrasts between variants and of their ranks over tasks."""
+"""The tables of contrasts between variants, of their ranks over tasks, and of published figures."""
 
 import itertools
 from collections.abc import Sequence
 
-from pe_lab.results import compare, equivalence, metrics, notes, ranking, significance, statistics
+from pe_lab.results import (
+    compare,
+    equivalence,
+    metrics,
+    notes,
+    ranking,
+    significance,
+    statistics,
+    summary,
+    variant_names,
+)
 from pe_lab.results.compare import Comparison
 from pe_lab.results.formats import DASH, Cell, Table, decimals, difference, number, p_value, signed
 from pe_lab.results.study import Study
+from pe_lab.runs.studies.analysis_spec import Figure, Literature, has_labels
+
+_PUBLISHED = (
+    "*published* is copied from the source, *ours* is the median over our seeds. The protocols may "
+    "differ: the config of the study lists the differences."
+)
 
 
 def contrasts(study: Study) -> Table:
@@ -155,3 +171,35 @@ def _pair_intervals(pairs: Sequence[int]) -> str:
     if most >= statistics.BOOTSTRAP_FROM:
         methods.append("BCa bootstrap over pairs")
     return f"{' or '.join(methods)}, of {notes.listed(pairs, 'pair')}"
+
+
+def literature(study: Study) -> list[Table]:
+    """Return one table for each source of the analysis spec.
+
+    Args:
+      study: of the variants that validation chose.
+    """
+    return [_figures(study, source) for source in study.spec.literature]
+
+
+def _figures(study: Study, literature: Literature) -> Table:
+    rows = tuple(_figure(study, figure) for figure in literature.figures)
+    header = ("variant", "metric", "published", "ours")
+    return Table(f"Figures of the literature: {literature.source}", _PUBLISHED, header, rows)
+
+
+def _figure(study: Study, figure: Figure) -> tuple[Cell, ...]:
+    metric = figure.metric
+    published = Cell(number(figure.value, metrics.BY_NAME[metric.name].style), figure.value)
+    names = []
+    for name, row in study.by_name.items():
+        is_named = has_labels(variant_names.labels(study, name), figure.variant)
+        # The published figure is of a run as trained.
+        if is_named and not row["override"] and row["finished"]:
+            names.append(name)
+    ours = Cell(DASH)
+    # Labels that several variants have do not say which one is meant.
+    if len(names) == 1:
+        ours = summary.of_metric(study, study.cases_of(names[0]), metric).of(names[0])
+    where = Cell(f"{metric.name} {metric.point}")
+    return Cell(figure.variant), where, published, ours

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from pe_lab.results import metrics, notes, summary, table_summaries
+from pe_lab.results.comparable import is_one_variant_a_row
 from pe_lab.results.formats import DASH, Cell, Table
-from pe_lab.results.signs import is_one_variant_a_row
 from pe_lab.results.study import Study
 from pe_lab.results.summary import Key, Summary, groups
 from pe_lab.results.table_summaries import title

@@ -11,11 +11,14 @@ turned into rows, and forgotten, so that a large study fits into memory.
 """
 
 import dataclasses
+import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from pe_lab.results import read_analysis_spec, run_rows, seen_offsets, selection, variant_names
+from pe_lab.results import read_analysis_spec, run_rows, selection, variant_names
 from pe_lab.results.run_rows import RunRows
 from pe_lab.results.study import EVALUATED_WITH, Study
 from pe_lab.runs.records import records
@@ -82,16 +85,69 @@ def read(folder: str | Path) -> Study:
 def _seen_offsets(
     variants: pd.DataFrame, measured: pd.DataFrame, spec: AnalysisSpec
 ) -> list[dict[int, int | float]]:
-    """Return the tests whose positions training showed, at all lengths that tables ask for."""
+    """Return the tests whose positions training showed, though no example was as long.
+
+    For each variant, the largest offset of such a test by its length, at all lengths that tables
+    ask for. Records hold it. For older records, and for lengths that were measured later, it is
+    computed here, once, when a study is read.
+    """
     lengths = set(measured.loc[measured["split"] == "test", "length"].unique().tolist())
     points = {contrast.point for contrast in spec.contrasts}
     points |= {claim.point for claim in spec.reproduction.claims}
     points |= {spec.extrapolation.point}
-    of_variants = {}
-    for name, max_length in variants["max_length"].items():
-        declared = [point.length_for(max_length) for point in points if point is not None]
-        of_variants[str(name)] = lengths | {length for length in declared if length is not None}
-    return seen_offsets.of_variants(variants, of_variants)
+    tokens_by_input = _num_tokens(variants)
+    columns = []
+    for row in variants.to_dict("records"):
+        declared = {point.length_for(row["max_length"]) for point in points if point is not None}
+        known = row["seen_offsets"] if row["finished"] else {}
+        num_tokens = tokens_by_input.get(row["input"], {})
+        offsets = {n: _offset(row, num_tokens, n) for n in lengths | declared if n is not None}
+        offsets |= known
+        columns.append({n: offset for n, offset in offsets.items() if offset is not None})
+    return columns
+
+
+def _num_tokens(variants: pd.DataFrame) -> dict[str, dict[int, int]]:
+    """Return the tokens of an example by length, from all records with the same input.
+
+    Older records hold it at the training length alone, as the largest of contiguous positions.
+    """
+    by_input: dict[str, dict[int, int]] = {}
+    for row in variants[variants["finished"] > 0].to_dict("records"):
+        num_tokens = by_input.setdefault(row["input"], {})
+        num_tokens |= row["num_tokens"]
+        if row["is_contiguous"] and not math.isnan(row["max_position"]):
+            number = int(row["max_position"]) + 1
+            length = row["max_length"]
+            num_tokens[length] = min(number, num_tokens.get(length, number))
+    return by_input
+
+
+def _offset(
+    row: Mapping[Any, Any], num_tokens: Mapping[int, int], length: int
+) -> int | float | None:
+    """Return the largest offset of a test whose positions a variant saw; None if it saw fewer.
+
+    The largest position of a test is at most the number of tokens of its examples, minus one, and
+    smaller if several tokens share a position.
+    """
+    largest, trained_length = row["max_position"], row["max_length"]
+    # NaN, of a variant that reads no positions, differs from itself.
+    if length <= trained_length or trained_length not in num_tokens or largest != largest:
+        return None
+    trained = num_tokens[trained_length]
+    # A decoder and an encoder add these tokens to an example of any length.
+    others = {0: int(row["layout_tokens"]), **num_tokens}
+    del others[trained_length]
+    # Most tasks have as many more tokens for each further unit of length.
+    other_length = length if length in others else max(others)
+    increase = trained - others[other_length]
+    beyond = increase * (length - trained_length) / (trained_length - other_length)
+    # Positions start at 0.
+    in_test = row["max_test_position"]
+    ordinary = min(trained - 1, in_test.get(trained_length, math.inf))
+    offset = largest - min(trained + beyond - 1, in_test.get(length, math.inf))
+    return offset if largest > ordinary and offset >= 0 else None
 
 
 def _repeated(

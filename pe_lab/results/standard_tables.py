@@ -7,14 +7,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from pe_lab.metrics.auc import AREA_TO
-from pe_lab.results import (
-    compare,
-    declared_tables,
-    metrics,
-    notes,
-    signs,
-    statistics,
-)
+from pe_lab.results import comparable, compare, declared_tables, metrics, notes, statistics
 from pe_lab.results import summary as summaries
 from pe_lab.results.formats import DASH, Cell, Table, number
 from pe_lab.results.study import Study
@@ -49,7 +42,7 @@ def center(study: Study) -> str:
 
 def name(study: Study, variant: str) -> Cell:
     """The name of a variant, with the signs that apply at the point of extrapolation."""
-    return Cell(" ".join([variant, *signs.of_name(study, variant)]))
+    return Cell(" ".join([variant, *comparable.signs_of_name(study, variant)]))
 
 
 def write(

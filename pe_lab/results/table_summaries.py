@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from pe_lab.results import signs, summary, variant_names
+from pe_lab.results import comparable, summary, variant_names
 from pe_lab.results.formats import DASH, Cell
 from pe_lab.results.study import EVALUATED_WITH, Study
 from pe_lab.results.summary import Key, Summary, groups
@@ -129,7 +129,7 @@ def _at_point(study: Study, spec: TableSpec, metric: MetricSpec, points: pd.Data
         cell = without_signs.at(row, column)
         if cell.text != DASH:
             names = list(dict.fromkeys(of_cell["variant"]))
-            text = signs.of_number(study, spec, names, metric)
+            text = comparable.signs_of_number(study, spec, names, metric)
             cell = dataclasses.replace(cell, text=cell.text + text, signs=text)
         cells[row, column] = cell
     return dataclasses.replace(without_signs, cells=cells)

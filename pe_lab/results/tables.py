@@ -17,7 +17,6 @@ from pe_lab.results import (
     contrast_tables,
     declared_tables,
     formats,
-    literature,
     metrics,
     notes,
     selection,
@@ -72,7 +71,8 @@ def of(study: Study) -> list[Table]:
         tables.append(contrast_tables.contrasts(with_grids))
     if chosen.variants["task_name"].nunique() >= significance.RANKS_FROM:
         tables.append(contrast_tables.ranks(chosen))
-    tables += literature.tables(chosen)
+    if study.spec.literature:
+        tables += contrast_tables.literature(chosen)
     # Only declared tables show the points of grids of overrides.
     for spec in table_summaries.specs(with_grids):
         tables += declared_tables.tables(with_grids, spec)

@@ -2,14 +2,7 @@
 
 import pytest
 
-from pe_lab.results import (
-    frame,
-    kaplan_meier,
-    notes,
-    read_analysis_spec,
-    standard_tables,
-    summary,
-)
+from pe_lab.results import cells, frame, notes, read_analysis_spec, standard_tables, summary
 from pe_lab.results.metrics import BY_NAME
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
@@ -81,7 +74,7 @@ def times(*steps):
 
 def test_the_estimate_of_kaplan_and_meier_by_hand():
     """At 1 one of five, at 3 one of the three that are left, at 5 the last one."""
-    steps, shares = kaplan_meier.reached(times(1, -2, 3, -4, 5))
+    steps, shares = cells.kaplan_meier(times(1, -2, 3, -4, 5))
     assert steps.tolist() == [1, 2, 3, 4, 5]
     by_hand = [1 / 5, 1 / 5, 1 - 4 / 5 * 2 / 3, 1 - 4 / 5 * 2 / 3, 1]
     assert shares.tolist() == pytest.approx(by_hand)
@@ -102,7 +95,7 @@ def test_the_estimate_of_kaplan_and_meier_by_hand():
     ],
 )
 def test_the_median_is_censored_if_fewer_than_half_of_the_runs_got_there(steps, median):
-    assert str(kaplan_meier.median(times(*steps))) == median
+    assert str(cells.median_step(times(*steps))) == median
 
 
 def test_the_median_of_five_runs_has_no_interval(tmp_path):

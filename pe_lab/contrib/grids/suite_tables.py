@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from pe_lab.contrib.grids.tables import setting_tables
-from pe_lab.results import frame, notes, selection, signs
+from pe_lab.results import comparable, frame, notes, selection
 from pe_lab.results.formats import DASH, Cell, Table, number
 from pe_lab.results.study import Study
 from pe_lab.runs.errors import UserError, one_line
@@ -81,7 +81,9 @@ def scores(study: Study, step_times: Mapping[str, float]) -> pd.DataFrame:
     signs_of = {}
     for variant in runs["name"].unique():
         # The only variant of a study has no name there: it differs from no other one.
-        signs_of[variant] = " ".join(signs.of_name(chosen, variant or chosen.variants.index[0]))
+        signs_of[variant] = " ".join(
+            comparable.signs_of_name(chosen, variant or chosen.variants.index[0])
+        )
     axes = [axis for axis in study.axes if axis in runs and axis not in (_RATE, "task")]
     labels = runs[axes].astype(str).to_numpy()
     names = pd.Series([SEPARATOR.join(filter(None, row)) for row in labels], index=runs.index)

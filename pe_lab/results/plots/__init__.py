@@ -18,14 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pe_lab.results import table_summaries
-from pe_lab.results.plots import (
-    drawing,
-    pictures,
-    plotted,
-    run_pictures,
-    setting_pictures,
-    table_pictures,
-)
+from pe_lab.results.plots import drawing, pictures, plotted, run_pictures, table_pictures
 from pe_lab.results.plots.plotted import Plotted
 from pe_lab.results.study import Study
 
@@ -96,7 +89,7 @@ def further_figures(data: Plotted) -> "Iterator[tuple[str, Figure | None]]":
     yield "training", pictures.training(data)
     yield "validation_loss", pictures.validation_loss(data)
     yield "loss_by_index", pictures.loss_by_index(data)
-    yield "learning_rate", setting_pictures.learning_rate(data)
+    yield "learning_rate", run_pictures.learning_rate(data)
     yield "extrapolation", run_pictures.counts(data)
     for name in data.study.measured_attributes["attribute"].unique():
         yield f"by_{name}", run_pictures.by_attribute(data, name)

@@ -13,7 +13,7 @@ from docs.build.suite_rows import FOLDERS
 from pe_lab.contrib.grids import run_scores
 from pe_lab.contrib.grids.tables import setting_tables
 from pe_lab.contrib.prose.numbers import listed
-from pe_lab.results import formats, frame, selection, signs
+from pe_lab.results import comparable, formats, frame, selection
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.studies import suite_grid as config
@@ -154,7 +154,7 @@ def _table(found: Grid) -> str:
             interval = f"[{row['reliably_low']:.2f}, {row['reliably_high']:.2f}]"
             counts = f"{row['extrapolates']:.0f} of {row['solved']:.0f} {interval}"
         numbers = [setting_tables.cell(row, column).text for column in _COLUMNS]
-        label = " ".join([f"`{name}`", *signs.of_name(chosen, str(name))])
+        label = " ".join([f"`{name}`", *comparable.signs_of_name(chosen, str(name))])
         rows.append([label, solved_runs(found.runs, str(name)), counts, *numbers])
     return markdown.table(rows)
 
