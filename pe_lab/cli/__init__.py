@@ -83,6 +83,7 @@ def _overview() -> str:
             "",
             "    pe-lab COMMAND [ARGUMENTS]",
             "    pe-lab COMMAND --help",
+            "    pe-lab sweep quickstart    # trains a first study, in 4 to 7 minutes",
             "",
             *lines,
         ]

@@ -8,6 +8,7 @@ from pe_lab.runs.errors import UserError, unknown
 from pe_lab.runs.paths import user_path
 
 HELP = "name, folder or config file of a study"
+PUBLISHED = "The published ones are in results/published of a checkout of pe_lab."
 # A study that was trained here comes before a published one of its name.
 RESULTS = (Path("results"), Path("results/published"))
 # A config of this folder comes before one of its name that pe_lab ships.
@@ -54,6 +55,10 @@ def folder(study: str) -> Path:
         return by_name[study]
     if (RESULTS[0] / study).is_dir():  # without study.json: reading it raises the error
         return RESULTS[0] / study
+    if study in config_files():
+        raise UserError(f"The study {study!r} has no runs here. Train it: pe-lab sweep {study}.")
+    if not by_name:
+        raise UserError(f"There are no studies here, so none is named {study!r}. {PUBLISHED}")
     raise unknown("The list of studies in results and results/published", study, by_name)
 
 

@@ -1,4 +1,4 @@
-"""Prints examples of a study's tasks as text, taken from its evaluation set.
+"""Prints examples of a study's tasks, from its evaluation set.
 
     pe-lab examples quickstart [--count=3]
 

@@ -1,14 +1,14 @@
-"""Lists encodings, positions, tasks, metrics, configs or studies, one a line.
+"""Lists encodings, positions, tasks, metrics, configs or studies.
 
     pe-lab list encodings
-    pe-lab list studies      # of the folder results here, with published ones
+    pe-lab list studies      # in the folders results and results/published here
 
 `pe-lab show NAME` describes one of them.
 """
 
 from dataclasses import dataclass
 
-from pe_lab.cli import _catalog
+from pe_lab.cli import _catalog, _studies
 from pe_lab.cli._arguments import argument
 from pe_lab.runs.system import terminal, texts
 
@@ -25,7 +25,8 @@ def run(options: Options) -> int:
     if not summaries:
         terminal.show(
             f"There are no {options.kind} here, in results or results/published. "
-            "`pe-lab list configs` lists what can be trained."
+            f"{_studies.PUBLISHED} `pe-lab suite` prints rows of them, and `pe-lab list configs` "
+            "lists what can be trained."
         )
         return 0
     width = max(map(len, summaries))

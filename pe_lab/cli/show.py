@@ -1,4 +1,4 @@
-"""Describes an encoding, position scheme, task, metric, config or study.
+"""Describes an encoding, scheme, task, metric, config or study.
 
     pe-lab show rope                 # its docstrings, arguments and defaults
     pe-lab show my_package.mine:Mine --kind=encodings
@@ -108,8 +108,16 @@ def _show_plugin(family: str, name: str) -> None:
         terminal.show(f"The model also gives the class: {', '.join(context)}.")
     if family == "encodings":
         settings = ", ".join(declarations.declared_settings(plugin.Encoding))
-        terminal.show(f"A config may also say where it acts: {settings} (docs/models.md).")
-    terminal.show(f"File: {inspect.getsourcefile(cls)}")
+        terminal.show(
+            f"A config may also say where it acts: {settings} (docs/models.md of a checkout)."
+        )
+    file = Path(inspect.getfile(cls))
+    terminal.show(f"File: {file}")
+    # A private file that a docstring names lies beside it.
+    named = re.findall(r"(?<![\w/])_\w+\.py", f"{inspect.getdoc(module)} {inspect.getdoc(cls)}")
+    for beside in map(file.with_name, dict.fromkeys(named)):
+        if beside.exists():
+            terminal.show(f"File: {beside}")
 
 
 def _show_metric(name: str) -> None:

@@ -1,8 +1,9 @@
-"""Prints the progress of a study: runs that are done, running, failed or left, and the time left.
+"""Prints the progress of a study and the time left.
 
     pe-lab status quickstart [--retry-failed] [--workers=N]
 
-Another process may be training the study. Each failed run is shown with its error.
+It counts the runs that are done, running, failed or left. Another process may be training the
+study. Each failed run is shown with its error.
 --retry-failed trains the failed runs again. Exit status: 0; 1 if one of them failed again;
 2 for wrong arguments.
 """

@@ -3,9 +3,10 @@
     pe-lab sweep quickstart
     pe-lab sweep mine.py --seeds=5 --config.train.steps=500 --dry-run
 
-CONFIG is the name of a config in the folder configs or in pe_lab, or a Python file. journey:smoke
-is the small form of journey; not every config has one. --config.KEY=VALUE changes a setting of all
-runs. Exit status: 0; 1 if a run failed; 2 for wrong arguments; 130 after Ctrl-C.
+CONFIG is the name of a config in the folder configs or in pe_lab, or a Python file.
+quickstart:smoke is the small form of quickstart; not every config has one. --config.KEY=VALUE
+changes a setting of all runs. Exit status: 0; 1 if a run failed; 2 for wrong arguments; 130 after
+Ctrl-C.
 """
 
 import dataclasses

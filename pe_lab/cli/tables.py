@@ -1,9 +1,9 @@
-"""Writes a study's tables and plots again from its records, without JAX.
+"""Writes a study's tables and plots again, from its records.
 
     pe-lab tables quickstart [--formats=png,pdf] [--relative]
 
---relative draws lengths as multiples of the training length. Exit status: 0, or 2 for wrong
-arguments.
+JAX is not needed. --relative draws lengths as multiples of the training length. Exit status: 0, or
+2 for wrong arguments.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Trains the one run of a config, without its sweep.
 
-    pe-lab train toy --encodings="rope(base=5e5) + alibi" --config.seed=3
+    pe-lab train quickstart --encodings="rope(base=5e5) + alibi" --config.seed=3
 
 The config is the one that get_config() returns. --encodings replaces its encodings. The default of
 --results is results/train_NAME, with the NAME of the config. Exit status: 0; 1 if the run failed; 2

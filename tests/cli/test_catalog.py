@@ -27,8 +27,28 @@ def test_studies_are_those_of_the_folder(capsys, monkeypatch, tmp_path):
     cli.run(["list", "studies"])
     assert capsys.readouterr().out == (
         "There are no studies here, in results or results/published. "
-        "`pe-lab list configs` lists what can be trained.\n"
+        "The published ones are in results/published of a checkout of pe_lab. "
+        "`pe-lab suite` prints rows of them, and `pe-lab list configs` lists what can be trained.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("study", "sentence"),
+    [
+        (
+            "quickstart",
+            "The study 'quickstart' has no runs here. Train it: pe-lab sweep quickstart.",
+        ),
+        ("mine", "There are no studies here, so none is named 'mine'. The published ones are in "),
+    ],
+)
+def test_a_study_that_is_not_here_can_be_trained_or_is_elsewhere(
+    study, sentence, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as raised:
+        cli.run(["tables", study])
+    assert str(raised.value).startswith(sentence)
 
 
 @pytest.mark.parametrize(
@@ -81,10 +101,18 @@ def test_an_encoding_is_shown_with_each_argument_once_and_its_import(capsys):
         "      this distance and all larger ones share the last bucket; 128 in the paper.\n"
         "The model also gives the class: width, num_heads, bidirectional, rngs.\n"
         "A config may also say where it acts: layers, share, heads, stacks, axis, positions "
-        "(docs/models.md).\n"
+        "(docs/models.md of a checkout).\n"
         f"File: {Path(pe_lab.__file__).parent / 'encodings' / 't5_bias.py'}\n"
     )
     assert "Args:" not in text
+
+
+def test_a_file_that_the_text_of_an_encoding_names_is_shown_with_its_path(capsys):
+    cli.run(["show", "rope"])
+    text = capsys.readouterr().out
+    assert "are in _rope_scaling.py" in text
+    folder = Path(pe_lab.__file__).parent / "encodings"
+    assert text.endswith(f"File: {folder / 'rope.py'}\nFile: {folder / '_rope_scaling.py'}\n")
 
 
 def test_a_class_of_another_package_is_shown_with_its_own_import(capsys, tmp_path, monkeypatch):

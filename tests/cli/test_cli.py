@@ -108,14 +108,21 @@ def test_a_mistake_is_one_sentence_and_needs_no_jax():
         assert err.count("\n") == 1
 
 
+def test_the_examples_of_a_help_have_80_columns():
+    for name in cli.names():
+        text = importlib.import_module(parts.module("cli", name)).__doc__
+        assert all(len(line) <= 80 for line in text.splitlines() if line.startswith("    ")), name
+
+
 def test_python_m_pe_lab_is_pe_lab():
     done = call(program="import runpy; runpy.run_module('pe_lab', run_name='__main__')")
     assert done.stdout.startswith(f"pe_lab {pe_lab.__version__}: ")
 
 
-def test_the_overview_has_each_command_with_a_line(capsys):
+def test_the_overview_has_each_command_with_a_line_of_80_columns(capsys):
     assert cli.run([]) == 0
     lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
     for name in cli.names():
         (line,) = [line for line in lines if line.startswith(f"  {name} ")]
         assert line.removeprefix(f"  {name}").strip().endswith(".")

@@ -1,4 +1,4 @@
-"""Adds evaluations to the finished runs of a study, without training, and writes its tables again.
+"""Adds evaluations to the finished runs of a study, without training.
 
     pe-lab evaluate exposure --lengths=8,16,32 [--offsets=0,100]
         [--positions="randomized(maximum=64)"] [--task="addition(operands=3)"]
@@ -7,12 +7,13 @@
         [--select=model.encodings=rope] [--select=seed=0] [--only-missing]
         [--allow-changed-code]
 
---positions and --encodings replace settings of the trained run; arguments that they leave out keep
-the trained values. --encodings=none removes all encodings. Existing rows are never overwritten:
-measuring a point again is an error, or skipped with --only-missing. After a kill, the same command
-goes on with what it lacks. It is also an error if the file of an encoding, scheme or task has
-changed since training. With --allow-changed-code each new row holds the digest of the changed file,
-and tables prefer rows of the trained code. Exit status: 0, or 2 for wrong arguments.
+The study's tables are written again. --positions and --encodings replace settings of the trained
+run; arguments that they leave out keep the trained values. --encodings=none removes all encodings.
+Existing rows are never overwritten: measuring a point again is an error, or skipped with
+--only-missing. After a kill, the same command goes on with what it lacks. It is also an error if
+the file of an encoding, scheme or task has changed since training. With --allow-changed-code each
+new row holds the digest of the changed file, and tables prefer rows of the trained code. Exit
+status: 0, or 2 for wrong arguments.
 """
 
 from collections.abc import Sequence

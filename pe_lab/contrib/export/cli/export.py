@@ -1,8 +1,8 @@
-"""Exports a study to other tools: curves, measurements as Parquet, weights as safetensors.
+"""Exports a study's curves, measurements or weights to other tools.
 
-    pe-lab export quickstart --to=tensorboard [--out=FOLDER]  # or trackio, mlflow
+    pe-lab export quickstart --to=tensorboard [--out=FOLDER]  # trackio, mlflow
     pe-lab export quickstart --to=wandb [--out=FOLDER] [--online]
-    pe-lab export quickstart --to=parquet [--out=FOLDER]      # for pandas, DuckDB
+    pe-lab export quickstart --to=parquet [--out=FOLDER]      # pandas, DuckDB
     pe-lab export quickstart --to=safetensors [--out=FOLDER]  # weights
 
 All formats need a library: pip install 'pe_lab[writers]', and 'pe_lab[mlflow]' for MLflow. W&B

@@ -1,4 +1,4 @@
-"""Trains encodings on the standard suite and prints them beside published rows.
+"""Trains encodings on the suite and prints them with published rows.
 
     pe-lab suite my_package.mine:Mine --quick
     pe-lab suite 'rope(base=5e5) + alibi' 'mine=my_package.mine:Mine(size=4)'

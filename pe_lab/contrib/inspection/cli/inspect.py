@@ -1,4 +1,4 @@
-"""Inspects encodings without training, or a trained run: measurements and pictures.
+"""Measures and draws encodings without training, or a trained run.
 
     pe-lab inspect sinusoidal 'rope(base=5e5)' my_package.mine:Mine
         [--length=64] [--width=64] [--num-heads=4] [--positions=normalized]

@@ -1,4 +1,4 @@
-"""Writes the reference numbers of all encodings, for tests of ports in other frameworks.
+"""Writes reference numbers of all encodings, for tests of ports.
 
     pe-lab reference [--out=FILE]
 

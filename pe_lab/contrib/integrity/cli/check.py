@@ -1,4 +1,4 @@
-"""Checks the records, study.json, the archive and the checkpoints of a study.
+"""Checks a study's records, study.json, archive and checkpoints.
 
     pe-lab check quickstart
 

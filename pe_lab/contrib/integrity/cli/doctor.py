@@ -1,4 +1,4 @@
-"""Checks the installation: versions, devices, optional packages, installed members.
+"""Checks the installation: versions, devices, packages, members.
 
     pe-lab doctor
 

@@ -1,4 +1,4 @@
-"""Checks the laws of its family on one encoding or position scheme, your own for example.
+"""Checks the laws of an encoding or a position scheme, such as yours.
 
     pe-lab laws encodings 'my_package.log_distance:LogDistance(slope=2.0)'
     pe-lab laws encodings my_package.mine:Mine --quick

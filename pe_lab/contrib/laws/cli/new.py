@@ -1,15 +1,16 @@
-"""Writes a small working encoding, position scheme, task or metric, and its test, or a study.
+"""Writes a small encoding, scheme, task, metric or study that works.
 
     pe-lab new encodings my_bias                  # a bias of the distance
     pe-lab new encodings my_rope --kind=rotation  # or input, data
     pe-lab new positions my_scheme
     pe-lab new tasks my_task
     pe-lab new metrics my_metric
-    pe-lab new study my_text --text=notes/        # for a folder or a file of text
+    pe-lab new study my_text --text=notes/        # of a folder or file of text
 
 In the top folder of a checkout of pe_lab, the files go where its members and tests are. Elsewhere
-they go into the current folder, and a config names the class: dict(name="my_bias:MyBias"). Both
-files are complete: the laws pass, and nothing else has to be changed. Replace the equation.
+they go into the current folder, and a config names the class: dict(name="my_bias:MyBias"). A
+member and its test are complete: the laws pass, and nothing else has to be changed. Replace the
+equation.
 
 A study is one config, in configs/ if there is this folder. It runs as it is: its lengths are those
 that the text has.

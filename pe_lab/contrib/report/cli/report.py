@@ -1,10 +1,10 @@
-"""Writes report.html of a study: one interactive page with its plots, tables and runs.
+"""Writes report.html of a study: one page of plots, tables and runs.
 
     pe-lab report quickstart [--against=OTHER]
 
-The page needs neither a network connection nor JAX. --against adds a comparison with another
-study: the values of the same variants, and their differences. Exit status: 0, or 2 for wrong
-arguments.
+The page is interactive, and needs neither a network connection nor JAX. --against adds a comparison
+with another study: the values of the same variants, and their differences. Exit status: 0, or 2 for
+wrong arguments.
 """
 
 from dataclasses import dataclass
