@@ -20,7 +20,7 @@ from pe_lab.results import (
 from pe_lab.results.plots import styles
 from pe_lab.results.study import Study
 from pe_lab.runs.records.record_schema import JsonObject
-from pe_lab.runs.studies.analysis_spec import Contrast, MetricSpec
+from pe_lab.runs.studies.analysis_spec import SEPARATOR, Contrast, MetricSpec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,7 +157,7 @@ def draw_dots(axes: "Axes", outcomes: Sequence[Outcome]) -> None:
             axes.plot([ours], [row], "o", color=color, markerfacecolor=fill, label="ours")
         if outcome.interval is not None:
             axes.plot([outcome.interval.low, outcome.interval.high], [row] * 2, color=color)
-        variants = f"{outcome.a} − {outcome.b}" if outcome.b else outcome.a
+        variants = " − ".join(map(in_words, filter(None, (outcome.a, outcome.b))))
         names.append(f"{variants}, {_at(outcome).removeprefix('mean over ')}")
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)  # the first row at the top
@@ -165,6 +165,11 @@ def draw_dots(axes: "Axes", outcomes: Sequence[Outcome]) -> None:
     axes.set_xlim(min(low, -0.15), max(high, 1.1))
     label = metrics.BY_NAME[outcomes[0].metric.name].label
     axes.set_xlabel(f"difference in {label}" if outcomes[0].b else label)
+
+
+def in_words(variant: str) -> str:
+    """Return the name of a variant as pictures have it: "sort · RoPE"."""
+    return SEPARATOR.join(map(styles.words, variant.split(SEPARATOR)))
 
 
 def _at(outcome: Outcome) -> str:

@@ -79,7 +79,7 @@ def test_a_row_of_the_picture_has_the_papers_difference_and_ours(tmp_path):
     assert ours.get_xdata() == pytest.approx([0.4])
     assert interval.get_xdata() == pytest.approx([0.4, 0.4])
     assert [label.get_text() for label in axes.get_yticklabels()] == [
-        "rope − alibi, 2× the training length"
+        "RoPE − ALiBi, 2× the training length"
     ]
     drawing.pyplot().close(axes.figure)
 

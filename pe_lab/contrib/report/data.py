@@ -13,7 +13,7 @@ from pe_lab.contrib.report.run_data import short
 from pe_lab.metrics.base import LengthMetric
 from pe_lab.results import comparable, compare, metrics, selection, statistics, summary
 from pe_lab.results.compare import Counts
-from pe_lab.results.notes import EDGE, SEEN
+from pe_lab.results.notes import EDGE
 from pe_lab.results.plots import plotted as plotted_study
 from pe_lab.results.plots import styles
 from pe_lab.results.plots.plotted import Plotted
@@ -175,8 +175,6 @@ def _labels(study: Study) -> list[str]:
             words = f"{styles.words(row['task_name'])} · {words}"
         if len(chosen) and setting["is_at_edge"]:
             words += f" {EDGE}"
-        if comparable.saw_positions(study, name, study.spec.extrapolation.point):
-            words += f" {SEEN}"
         labels.append(words)
     # The page finds a variant by its name, so two variants must not have the same words.
     return names if len(set(labels)) < len(labels) else labels

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GUIDE: dict[str, Any] = {"color": "0.35", "linewidth": 0.9}  # thin lines that are no variant
+_DPI = 200  # of a file
 WIDTH = 6.8  # inches: two columns of a page. No text is smaller than 7 points at this width.
 _SETTINGS = {
     "font.size": 8,
@@ -98,7 +99,7 @@ def settings() -> contextlib.AbstractContextManager[None]:
 
 
 def save(
-    figure: "Figure", paths: Sequence[Path], dpi: int = 200, *, few_colors: bool = False
+    figure: "Figure", paths: Sequence[Path], dpi: int = _DPI, *, few_colors: bool = False
 ) -> None:
     """Write a figure to files and close it. The same records give the same bytes.
 
@@ -248,6 +249,8 @@ def legend(figure: "Figure", more: "Sequence[Artist]" = ()) -> None:
     num_lines = sum(label.count("\n") + 1 for label in labels)
     # A figure is at least as high as its legend, with room for the caption.
     width, height = figure.get_size_inches()
+    # Letters are whole pixels wide, so another resolution has another width of the legend.
+    figure.set_dpi(_DPI)
     figure.set_size_inches(width, max(height, 0.155 * num_lines + 0.5))  # inches
     figure.legend(entries, labels, loc="outside right upper")
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pe_lab.results import metrics, statistics
-from pe_lab.results.plots import drawing
+from pe_lab.results.plots import drawing, plotted
 from pe_lab.results.plots.lines import lines
-from pe_lab.results.plots.plotted import REVEALS, Panel, Plotted
+from pe_lab.results.plots.plotted import Panel, Plotted
 from pe_lab.results.plots.plotted import tests as tests_of
 
 if TYPE_CHECKING:
@@ -266,8 +266,8 @@ def _finish(
             axes.set_ylabel(label)
     names = list(itertools.chain(*(of_axes for _, of_axes in panels)))
     handles = [drawing.guide(name, linestyle) for name, linestyle in marks.items()]
-    if data.study.variants.loc[names, "reveals_target_length"].any():
-        handles.append(drawing.guide(REVEALS, "none"))  # a sentence without a mark
+    # Sentences without a mark
+    handles += [drawing.guide(words, "none") for words in plotted.explained(data.study, names)]
     drawing.legend(figure, handles)
     drawing.titles(figure, title, caption(data, names, dots=dots))
 

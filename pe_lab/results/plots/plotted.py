@@ -2,13 +2,13 @@
 
 import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from pe_lab.results import selection, table_summaries, variant_names
+from pe_lab.results import comparable, notes, selection, table_summaries, variant_names
 from pe_lab.results.plots import styles
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.study import EVALUATED_WITH, Study
@@ -16,9 +16,11 @@ from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies.analysis_spec import AS_TRAINED, SEPARATOR
 
 MOST_LINES = 8  # of one axes, which a reader can follow
-REVEALS = "† reveals the target length"
-_REVEALS = "reveals_target_length"  # a column of variants
-_DAGGER = "\u00a0†"  # behind the name of a variant that reveals the target length
+SIGNS = {  # behind the names of variants
+    notes.REVEALS: f"{notes.REVEALS} reveals the target length",
+    notes.SEEN: f"{notes.SEEN} positions seen in training",
+}
+_SIGNS = "signs"  # in place of an axis: the title of a panel has the signs
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,10 @@ class Plotted:
       with_grids: the study of the chosen variants.
       study: without the points of grids of overrides.
       panels: the axes of a plot, each with its variants.
-      keys: names of variants without what the title of their panel says, by name. Variants with one
-        key look the same.
+      keys: names of variants without what the title of their panel says, by name. Variants whose
+        keys differ in signs alone look the same.
       labels: the keys in words.
-      looks: styles by key.
+      looks: styles by key, with and without signs.
     """
 
     full: Study
@@ -73,17 +75,18 @@ def of(full: Study, axes: Sequence[str] | None = None) -> Plotted:
     study = table_summaries.without_grids(with_grids)
     panels = _panels(study)
     in_titles = {name: panel.in_title for panel in panels for name in panel.names}
+    plain: dict[str, str] = {}
     keys: dict[str, str] = {}
     labels: dict[str, str] = {}
-    for name, row in study.by_name.items():
+    for name in study.by_name:
         in_title = in_titles.get(name, ("task",))
-        keys[name] = without_labels(study, name, in_title)
-        marked = keys[name] + _DAGGER
-        # Panels can differ in whether a name reveals the target length. One sign is enough.
-        if len(in_title) > 1 and row[_REVEALS] and (_REVEALS not in in_title or marked in labels):
-            keys[name] = marked
+        plain[name] = without_labels(study, name, in_title)
+        # Panels can differ in the signs of a name. Signs in the title are enough.
+        marked = plain[name] + _signs(study, name)
+        keys[name] = marked if _SIGNS not in in_title or marked in labels else plain[name]
         labels.setdefault(keys[name], in_words(study, name, without=in_title))
-    looks = styles.assign([[keys[name] for name in panel.names] for panel in panels])
+    looks = styles.assign([[plain[name] for name in panel.names] for panel in panels])
+    looks |= {keys[name]: looks[plain[name]] for name in plain if plain[name] in looks}
     return Plotted(full, with_grids, study, panels, keys, labels, looks)
 
 
@@ -107,11 +110,11 @@ def in_words(
     setting: JsonObject | None = None,
     without: Collection[str] = ("task",),
 ) -> str:
-    """Return the name of a variant in words, with the sign † if it has it.
+    """Return the name of a variant in words, with its signs.
 
     Args:
       setting: the row of `Study.settings` that was chosen, which is named, too.
-      without: axes of the study whose labels are left out, or the column of the sign.
+      without: axes of the study whose labels are left out, or the signs.
     """
     row = study.by_name[name]
     labels, full_name = variant_names.labels(study, name), name
@@ -132,9 +135,19 @@ def in_words(
     words = SEPARATOR.join(described) or styles.words(row["task_name"])
     if row["override"] and EVALUATED_WITH not in without:
         words += f", {EVALUATED_WITH} {styles.words(row['override'])}"
-    if row[_REVEALS] and _REVEALS not in without:
-        words += _DAGGER
+    if _SIGNS not in without:
+        words += _signs(study, name)
     return words
+
+
+def _signs(study: Study, name: str) -> str:
+    return "".join(f"\u00a0{sign}" for sign in comparable.signs_of_name(study, name))
+
+
+def explained(study: Study, names: Iterable[str]) -> list[str]:
+    """Return the meaning of each sign that some variants have."""
+    present = set(itertools.chain(*(comparable.signs_of_name(study, name) for name in names)))
+    return [words for sign, words in SIGNS.items() if sign in present]
 
 
 def _panels(study: Study) -> list[Panel]:
@@ -154,11 +167,22 @@ def _panels(study: Study) -> list[Panel]:
             if len(rows) < len(members):
                 first = members.index(rows[0]) + 1
                 title += f"\nvariants {first} to {first + len(rows) - 1}"
-            if labels and group[_REVEALS].all():
-                title += _DAGGER
-                in_title.append(_REVEALS)
+            of_group = _signs_of_group(study, group)
+            if labels and of_group:
+                title += of_group
+                in_title.append(_SIGNS)
             panels.append(Panel(title.strip(), str(task), list(group.index), tuple(in_title)))
     return panels
+
+
+def _signs_of_group(study: Study, group: pd.DataFrame) -> str:
+    """Return the signs that variants share; "" if they differ.
+
+    A variant that reads no positions lacks a sign of its position scheme, and does not count.
+    """
+    reading = group[group["max_position"].notna()]
+    distinct = {_signs(study, str(name)) for name in reading.index}
+    return distinct.pop() if len(distinct) == 1 else ""
 
 
 def _in_title(label: str, axis: str) -> str:

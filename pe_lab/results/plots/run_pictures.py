@@ -11,7 +11,7 @@ import pandas as pd
 from pe_lab.results import compare, statistics, summary
 from pe_lab.results.plots import drawing, pictures, plotted, styles
 from pe_lab.results.plots.intervals import intervals
-from pe_lab.results.plots.plotted import REVEALS, Plotted
+from pe_lab.results.plots.plotted import Plotted
 from pe_lab.runs import paths
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def counts(data: Plotted) -> "Figure | None":
         axes.set_title(of_axes)
         axes.set_xlabel("share of runs")
     caption = f"Bars are Wilson's 95 % intervals. {title}: {data.study.spec.extrapolation}."
-    if variants["reveals_target_length"].any():
-        caption += f" {REVEALS}."
+    if explained := plotted.explained(data.study, variants.index):
+        caption += f" {'; '.join(explained)}."
     drawing.titles(figure, f"Runs that solve the training lengths and that {verb}", caption)
     return figure
 

@@ -15,10 +15,10 @@ import pandas as pd
 
 from pe_lab.results import declared_tables, metrics, notes, summary, table_summaries
 from pe_lab.results.formats import DASH, Cell, number
-from pe_lab.results.plots import drawing, styles
+from pe_lab.results.plots import drawing, plotted, styles
 from pe_lab.results.plots.heat_map import heat_map
 from pe_lab.results.plots.lines import lines
-from pe_lab.results.plots.plotted import MOST_LINES, REVEALS, Plotted, groups
+from pe_lab.results.plots.plotted import MOST_LINES, Plotted, groups
 from pe_lab.results.plots.styles import Style
 from pe_lab.results.summary import Key, Summary, as_numbers
 from pe_lab.runs.studies.analysis_spec import SEPARATOR, TableSpec
@@ -39,8 +39,7 @@ _CENTERS = {
 }
 _SIGNS = {
     DASH: f"{DASH} no number",
-    notes.REVEALS: REVEALS,
-    notes.SEEN: "‡ training showed such positions",
+    **plotted.SIGNS,
     notes.REPEATED: "§ training can draw some of the inputs",
     "→": "→ beyond training",
     notes.UNSOLVED: "* no seed solved the training lengths",

@@ -244,16 +244,18 @@ def lookups(root: Path) -> dict[str, Any]:
 
 def draw(root: Path) -> None:
     """Draw exact match at twice the length against the budget: an axes for each encoding."""
-    from pe_lab.results.plots import drawing, styles
+    from pe_lab.results.plots import drawing, plotted, styles
     from pe_lab.results.plots.lines import lines
 
-    runs = run_scores.of(frame.read(root / FOLDER).numbers)
+    study = frame.read(root / FOLDER)
+    runs = run_scores.of(study.numbers)
     rates = list(runs[RATE].unique())
     runs = runs.assign(name=names(runs), steps=runs[BUDGET].str.removesuffix(" steps").astype(int))
     panels = list(runs.groupby("name", sort=False))
     with drawing.settings():
         figure, grid = drawing.grid(len(panels), columns=3, height=1.6)
-        for axes, (name, of_name) in zip(grid, panels, strict=True):
+        for axes, (_, of_name) in zip(grid, panels, strict=True):
+            variant = str(of_name["variant"].iloc[0])
             solved = of_name.groupby([RATE, "steps"])["solved"].any()
             lines(
                 of_name,
@@ -267,7 +269,7 @@ def draw(root: Path) -> None:
                 centers=of_name.groupby(["steps", RATE])[AT_TWICE].median().unstack(),
                 axes=axes,
             )
-            axes.set_title(name)
+            axes.set_title(plotted.in_words(study, variant, without=("task", RATE, BUDGET)))
             axes.set_xlabel("training steps")
             drawing.ticks_at(axes, config.BUDGETS)
             drawing.shares(axes)

@@ -154,7 +154,7 @@ def _cell(study: Study, *names: str) -> str:
 
 def draw(root: Path) -> None:
     """Draw every seed with contiguous and with randomized positions, one panel an encoding."""
-    from pe_lab.results.plots import drawing
+    from pe_lab.results.plots import drawing, styles
 
     study = published.of(root, FOLDER.name).chosen
     chances = _chances(study)
@@ -176,7 +176,7 @@ def draw(root: Path) -> None:
             randomized, contiguous = zip(*(pairs[task] for task in chances), strict=True)
             _draw_dots(axes, study, contiguous, "contiguous", shift=-0.15)
             _draw_dots(axes, study, randomized, "randomized", shift=0.15)
-            axes.set_title(parts(claim.b)[0])
+            axes.set_title(styles.words(parts(claim.b)[0]))
             axes.set_xlim(0, 1)
             axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
             axes.set_ylim(len(levels) - 0.5, -0.5)  # the first task at the top

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from experiments.claims import in_words
 from pe_lab.contrib.inspection.trained import gradient_norms
 from pe_lab.contrib.prose.numbers import listed
 from pe_lab.results import frame, statistics
@@ -145,7 +146,7 @@ def draw(root: Path) -> None:
                 of_variant = rows[(rows[RATE] == rate) & (rows["variant"] == variant)]
                 by_step = of_variant.groupby("step")["norm"]
                 color = styles.PALETTE[index]
-                axis.plot(by_step.median(), color=color, linewidth=1.2, label=variant)
+                axis.plot(by_step.median(), color=color, linewidth=1.2, label=in_words(variant))
                 axis.fill_between(
                     by_step.min().index, by_step.min(), by_step.max(), color=color, alpha=0.15
                 )

@@ -25,8 +25,8 @@ SHOWN = {"addition": 1.25}
 PICTURE = "each_learning_rate.png"
 FRONT_PICTURE = FOLDERS["copying"] / "front_page.png"
 RATE = "train.learning_rate"
-# Of the front page: a rotation, and five biases and distances that extend at some rates.
-FRONT = ("rope", "alibi", "t5_bias", "fire", "kerple", "shaw")
+# Of the front page: five encodings of its table that extend at some rates, and a rotation.
+FRONT = ("path", "shaw", "fire", "kerple", "alibi", "rope")
 _COLUMNS = ("best", "validation", "area")
 _HEADERS = {
     "solved": "solved",
@@ -233,8 +233,9 @@ def draw_form(root: Path, *, form: str) -> None:
 def _draw(found: Grid, file: Path, names: Sequence[str], multiple: int | float = 2) -> None:
     """One panel for each encoding; a ring marks the rate with the lowest mean loss."""
     from pe_lab.contrib.grids.setting_dots import setting_dots
-    from pe_lab.results.plots import drawing
+    from pe_lab.results.plots import drawing, plotted
 
+    study = selection.choose(found.study)
     rates = list(found.runs[RATE].unique())
     complete = [name for name in names if name in found.by_name.index]
     with drawing.settings():
@@ -244,7 +245,7 @@ def _draw(found: Grid, file: Path, names: Sequence[str], multiple: int | float =
             chosen = chosen_rate(found.runs, name)
             score = run_scores.at(multiple)
             setting_dots(runs, x=RATE, y=score, order=rates, chosen=chosen, axes=axes)
-            axes.set_title(name)
+            axes.set_title(plotted.in_words(study, name))
         figure.supxlabel("learning rate", fontsize="medium")
         figure.supylabel(f"exact match at {_times(multiple)}", fontsize="medium")
         drawing.save(figure, [file], few_colors=True)

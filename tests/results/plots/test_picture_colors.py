@@ -20,6 +20,8 @@ from tests.results.plots.small_studies import (
 )
 from tests.results.test_changes import changed
 
+REVEALS, SEEN = "† reveals the target length", "‡ positions seen in training"
+
 
 @pytest.mark.slow
 def test_variants_of_one_panel_differ_in_color_and_panels_show_what_differs(drawn, tmp_path):
@@ -27,11 +29,11 @@ def test_variants_of_one_panel_differ_in_color_and_panels_show_what_differs(draw
     folder = small(tmp_path, encodings=synthetic.ENCODINGS, schemes=synthetic.SCHEMES)
     figure = drawn(folder)["exact_match"]
     axes = panels(figure)
-    titles = ["contiguous", "shifted", "randomized\u00a0†"]
+    titles = ["contiguous", "shifted\u00a0‡", "randomized\u00a0†\u00a0‡"]
     assert [axis.get_title() for axis in axes] == titles
     assert [colors(axis) for axis in axes] == [list(styles.PALETTE[:5])] * 3
     names = ["RoPE", "ALiBi", "T5 bias", "learned", "NoPE"]
-    assert legend(figure) == [*names, TRAINING, CHANCE, "† reveals the target length"]
+    assert legend(figure) == [*names, TRAINING, CHANCE, REVEALS, SEEN]
 
 
 def test_the_legend_says_how_many_runs_are_solved_where_some_are_not(drawn, tmp_path):
@@ -134,8 +136,39 @@ def test_a_sign_marks_what_reveals_the_target_length_and_the_legend_explains_it(
         for n in ("rope", "alibi")
     ]
     figures = drawn(write_study(tmp_path, *entries))
-    explained = "† reveals the target length"
-    assert legend(figures["exact_match"]) == ["RoPE †", "ALiBi", TRAINING, explained]
+    assert legend(figures["exact_match"]) == ["RoPE †", "ALiBi", TRAINING, REVEALS]
     solved, _ = figures["extrapolation"].axes
     assert [t.get_text() for t in solved.get_yticklabels()] == ["ALiBi", "RoPE\u00a0†"]
-    assert caption(figures["extrapolation"]).endswith(f"{explained}.")
+    assert caption(figures["extrapolation"]).endswith(f"{REVEALS}.")
+
+
+def test_a_sign_marks_what_saw_the_positions_of_the_test_and_the_legend_explains_it(
+    drawn, tmp_path
+):
+    entries = []
+    for name, largest in (("rope", 17), ("alibi", 9)):
+        run = record(name, test={4: 1.0, 8: 1.0}, validation={4: 1.0}, max_position=largest)
+        entries.append((point(name, 0), run))
+    figures = drawn(write_study(tmp_path, *entries))
+    assert legend(figures["exact_match"]) == ["RoPE ‡", "ALiBi", TRAINING, SEEN]
+    solved, _ = figures["extrapolation"].axes
+    assert [t.get_text() for t in solved.get_yticklabels()] == ["RoPE\u00a0‡", "ALiBi"]
+    assert caption(figures["extrapolation"]).endswith(f"{SEEN}.")
+
+
+def test_a_variant_with_a_sign_for_one_task_alone_has_a_line_of_its_own_in_the_legend(tmp_path):
+    entries = []
+    for task, largest in (("copy", 17), ("sort", 9)):
+        for name in ("rope", "alibi"):
+            run = record(
+                name + task,
+                test={4: 1.0, 8: 1.0},
+                validation={4: 1.0},
+                task=task,
+                max_position=largest if name == "rope" else 9,
+            )
+            entries.append((point(name, 0, task=task), run))
+    data = plotted.of(frame.read(write_study(tmp_path, *entries)))
+    labels = {data.labels[key]: data.looks[key] for key in data.keys.values()}
+    assert set(labels) == {"RoPE", "RoPE\u00a0‡", "ALiBi"}
+    assert labels["RoPE"] == labels["RoPE\u00a0‡"] != labels["ALiBi"]

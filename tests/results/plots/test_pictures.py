@@ -134,6 +134,17 @@ def test_titles_of_panels_do_not_touch(drawn, tmp_path):
 
 
 @pytest.mark.slow
+def test_the_legend_does_not_touch_the_panels(tmp_path):
+    with drawing.settings():
+        figure, (_, right) = drawing.grid(2, columns=2, height=1.8)
+        for number in (1, 2):
+            right.plot([0, 1], [0, 1], label=f"T5 bias(32, 128), by layer {number}")
+        drawing.legend(figure)
+        drawing.save(figure, [tmp_path / "drawn.png"])
+        gap = figure.legends[0].get_window_extent().x0 - right.get_window_extent().x1
+    assert gap > 0.05 * 200  # 0.05 inches in a file
+
+
 def test_panels_of_a_column_have_one_label(drawn, tmp_path):
     figure = drawn(small(tmp_path, tasks=("copy", "reverse", "sort"), seeds=1))["exact_match"]
     labels = [axis.get_xlabel() for axis in panels(figure)]
