@@ -42,16 +42,13 @@ def attend(
       log_n_factor: q·k is multiplied by this times log n, where n keys are visible to the query.
       sinks: logit of each head that takes a part of the weight and has no value.
     """
-    encodings = terms.encodings
-    mask = terms.mask
-    bias = terms.bias
+    encodings, mask, bias = terms.encodings, terms.mask, terms.bias
     scale = 1 / math.sqrt(q.shape[-1])  # before an encoding widens queries and keys
     if log_n_factor is not None:
         q = _scale_by_log_n(q, mask, log_n_factor)
 
     raw_q, raw_k = q, k  # for hooks that read content, whatever encodings do to q and k
-    num_heads, head_width = q.shape[2:]
-    widths = np.full(num_heads, head_width)  # of each head's queries and keys
+    widths = np.full(q.shape[2], q.shape[3])  # of each head's queries and keys
     # In the order of the config: an encoding transforms the queries and keys of those before it.
     for e in encodings:
         content_bias = kernels.hook(e.encoding, "content_bias")
@@ -70,8 +67,7 @@ def attend(
         return kernels.attention(q, k, v, mask, bias, scale, causal)
 
     # In float32 also in bfloat16 models, because biases and softmax are float32.
-    products = jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
-    s = scale * products
+    s = scale * jnp.einsum("blhe,bshe->bhls", q, k, preferred_element_type=jnp.float32)
     if bias is not None:
         s = kernels.add_bias(s, bias)
     # After all biases, because CoPE and DAPE read the logits with them.
