@@ -29,6 +29,8 @@ from pe_lab.encodings.base import AttentionEncoding, Tokens
 from pe_lab.encodings.ops import angles, check_positive, rotate
 from pe_lab.encodings.requirements import Requirements
 
+Scaling = Literal["none", "linear", "ntk", "yarn", "llama3", "dynamic_ntk", "longrope"]
+
 
 def _num_rotated(head_dim: int, fraction: float) -> int:
     """r, the number of rotated channels."""
@@ -107,9 +109,7 @@ class RoPE(AttentionEncoding):
         base: float = 10000.0,
         layout: Literal["interleaved", "half"] = "interleaved",
         fraction: float = 1.0,
-        scaling: Literal[
-            "none", "linear", "ntk", "yarn", "llama3", "dynamic_ntk", "longrope"
-        ] = "none",
+        scaling: Scaling = "none",
         factor: float = 1.0,
         trained_length: int | None = None,
         beta_fast: float = 32.0,
@@ -126,10 +126,10 @@ class RoPE(AttentionEncoding):
     ):
         check_positive("RoPE", base=base, fraction=fraction, proportion=proportion)
         num_rotated = _num_rotated(head_dim, fraction)
-        num_turning = _num_turning(num_rotated, proportion)
+        # A frequency of 0 leaves a pair as it is.
+        rotates = np.arange(num_rotated // 2) < _num_turning(num_rotated, proportion)
         scalings.check_arguments(scaling, factor, (*long_factors, *short_factors))
-        exponents = -np.arange(0, num_rotated, 2) / num_rotated
-        theta = base**exponents
+        theta = base ** (-np.arange(0, num_rotated, 2) / num_rotated)
         far = theta  # only longrope has other frequencies beyond the trained length
         if scaling == "linear":
             theta = scalings.linear(theta, factor)
@@ -149,17 +149,14 @@ class RoPE(AttentionEncoding):
         elif scaling == "dynamic_ntk":
             # Its frequencies are computed later, and its error is raised now.
             scalings.pair_exponents(theta, scaling)
-        reads_length = scaling in ("dynamic_ntk", "longrope")
         self.trained_length = None
-        if reads_length:
+        if scaling in ("dynamic_ntk", "longrope"):
             self.trained_length = scalings.check_trained_length(trained_length, scaling)
-        self.require(reads_length=reads_length)
+        self.require(reads_length=self.trained_length is not None)
         self.head_dim = head_dim
         self.scaling = scaling
         self.factor = factor
         self.amplitude = scalings.growth(scaling, factor, trained_length, attention_factor)
-        # A frequency of 0 leaves a pair as it is.
-        rotates = np.arange(num_rotated // 2) < num_turning
         # Python's floats have 64 bits, which the exact `angles` needs.
         self.frequencies = tuple((theta * rotates).tolist())
         self.far_frequencies = tuple((far * rotates).tolist())
