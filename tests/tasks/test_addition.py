@@ -197,6 +197,7 @@ def test_a_total_length_counts_both_operands_both_signs():
     first = (examples.prompt == 2).argmax(axis=1)
     assert abs(np.bincount(first, minlength=5)[1:] - 300).max() < 65
     assert (task.min_length, task.prompt_bound(7), task.target_bound(7)) == (4, 6, 5)
+    assert task.measure_length(examples.prompt[0], examples.target[0]) == 7
 
 
 def test_bounds():

@@ -44,6 +44,18 @@ def test_the_chosen_rate_has_a_circle_when_it_has_more_seeds(drawn, tmp_path):
     assert [xy(line) for line in within.lines if line.get_markersize() == 9] == [([0.001], [1.0])]
 
 
+def test_a_rate_is_hollow_if_none_of_its_seeds_is_solved(drawn, tmp_path):
+    entries = []
+    for rate, solved in (("0.001", (1.0, 0.0)), ("0.003", (0.0, 0.0))):
+        for seed, value in enumerate(solved):
+            run = record(f"{rate}{seed}", seed, test={4: value}, validation={4: value})
+            entries.append((point("rope", seed, **{"train.learning_rate": rate}), run))
+    figure = drawn(write_study(tmp_path, *entries))["learning_rate"]
+    for axis in panels(figure):
+        (hollow,) = [line for line in axis.lines if line.get_markerfacecolor() == "white"]
+        assert list(hollow.get_xdata()) == [0.003]
+
+
 def test_other_pictures_show_the_chosen_rates_only(drawn, tmp_path):
     analysis = {"tuned": ["train.learning_rate"]}
     folder = small(tmp_path, encodings=("rope",), rates=("0.001", "0.003"), analysis=analysis)
