@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from pe_lab.training.batches import reduce_loss
+from pe_lab.training.batches import add_positions, reduce_loss
 from pe_lab.training.build import build_setup
 from tests import tiny
 from tests.training.trained_steps import RUN, batch_of
@@ -53,6 +53,16 @@ def test_loss_reductions_by_hand():
     counted = jnp.asarray([[True, True, False], [True, False, False]])
     assert float(reduce_loss(losses, counted, "token")) == 3
     assert float(reduce_loss(losses, counted, "example")) == 3.5
+
+
+@pytest.mark.slow
+def test_a_source_draws_positions_of_its_own():
+    scheme = dict(name="shifted", max_shift=50)
+    run = tiny.run("sinusoidal", positions=scheme, layout__name="encoder_decoder")
+    examples, keys = batch_of(run, 0, 0)
+    _, streams = add_positions(build_setup(run), examples, keys, train=True)
+    first = [streams[stack].positions[0][..., 0] for stack in ("encoder", "decoder")]
+    assert (first[0] != first[1]).any()
 
 
 @pytest.mark.slow

@@ -23,11 +23,11 @@ def test_the_rate_that_validation_chooses_has_a_circle(drawn, tmp_path):
 
 
 def test_each_task_has_axes_of_the_learning_rate_with_the_same_looks(drawn, tmp_path):
-    folder = small(tmp_path, rates=("0.001", "0.003"), tasks=("copy", "reverse"))
+    folder = small(tmp_path, rates=("0.001", "0.003"), tasks=("reverse", "copy"))
     figure = drawn(folder)["learning_rate"]
     axes = panels(figure)
     titles = [axis.get_title().splitlines()[0] for axis in axes]
-    assert titles == ["copy", "copy", "reverse", "reverse"]
+    assert titles == ["reverse", "reverse", "copy", "copy"]
     assert legend(figure) == ["RoPE", "ALiBi"]
     assert [colors(axis) for axis in axes] == [list(styles.PALETTE[:2])] * 4
 
