@@ -14,6 +14,7 @@ L queries. Arrays are [H, B, channels, tokens], logits [H, B, S, L].
 """
 
 import functools
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -64,7 +65,16 @@ def attention(
         bias = jnp.transpose(bias, PAIRS)
     num_queries = q.shape[_TOKENS]
     if causal and num_queries > _BLOCK:
-        blocks = [_block(q, k, v, mask, bias, start) for start in range(0, num_queries, _BLOCK)]
+        starts = range(0, num_queries, _BLOCK)
+        biases: Sequence[Bias | None] = [None] * len(starts)
+        if bias is not None:
+            # The gradient of a split is one concatenation; that of slices adds padded arrays.
+            sizes = [min(_BLOCK, num_queries - start) for start in starts]
+            biases = lax.split(bias, sizes, _TOKENS)
+        blocks = [
+            _block(q, k, v, mask, bias_of_block, start)
+            for bias_of_block, start in zip(biases, starts, strict=True)
+        ]
         out = jnp.concatenate(blocks, _TOKENS)
     else:
         out = _attention(q, k, v, mask, bias, False)
@@ -77,17 +87,20 @@ def _block(
     k: Float[Array, "h b f l"],
     v: Float[Array, "h b e l"],
     mask: Mask,
-    bias: Bias | None,
+    bias: Float[Array, "_ _ l m"] | None,
     start: int,
 ) -> Float[Array, "h b e m"]:
-    """Causal attention of the queries of one block, over the keys up to the end of the block."""
+    """Causal attention of the queries of one block, over the keys up to the end of the block.
+
+    Args:
+      bias: of these queries and all keys.
+    """
     end = min(start + _BLOCK, q.shape[_TOKENS])
-    bias_of_block = None
     if bias is not None:
-        bias_of_block = bias[:, :, :end, start:end]
+        bias = bias[:, :, :end]
     q_of_block = q[..., start:end]
     mask_of_block = mask[:, :, :end, start:end]
-    return _attention(q_of_block, k[..., :end], v[..., :end], mask_of_block, bias_of_block, True)
+    return _attention(q_of_block, k[..., :end], v[..., :end], mask_of_block, bias, True)
 
 
 def _tokens_last(x: Float[Array, "b l h e"]) -> Float[Array, "h b e l"]:
