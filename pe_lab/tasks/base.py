@@ -141,13 +141,29 @@ class Vocabulary:
             return " ".join(map(str, symbols))
         return " ".join(self.names[symbol] for symbol in symbols)
 
-    # The special tokens, and the number of all tokens.
-    pad = property(lambda self: self.num_symbols)
-    begin = property(lambda self: self.num_symbols + 1)
-    separator = property(lambda self: self.num_symbols + 2)
-    end = property(lambda self: self.num_symbols + 3)
-    blank = property(lambda self: self.num_symbols + 4)
-    size = property(lambda self: self.num_symbols + 5)
+    @property
+    def pad(self) -> int:
+        return self.num_symbols
+
+    @property
+    def begin(self) -> int:
+        return self.num_symbols + 1
+
+    @property
+    def separator(self) -> int:
+        return self.num_symbols + 2
+
+    @property
+    def end(self) -> int:
+        return self.num_symbols + 3
+
+    @property
+    def blank(self) -> int:
+        return self.num_symbols + 4
+
+    @property
+    def size(self) -> int:
+        return self.num_symbols + 5
 
 
 def numerals(count: int) -> tuple[str, ...]:
