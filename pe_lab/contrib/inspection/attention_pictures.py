@@ -52,7 +52,7 @@ def cumulative_attention(axis: Axes, encoding: UntrainedEncoding) -> None:
     axis.axhline(0.99, color="0.6", linewidth=1)
     mark_length(axis, encoding)
     end = (longest, 0.99)
-    axis.annotate("99%", end, textcoords="offset points", xytext=(0, 2), fontsize=6.5, ha="right")
+    axis.annotate("99 %", end, textcoords="offset points", xytext=(0, 5), fontsize=6.5, ha="right")
     axis.set(title="share of attention within a distance", xlabel="distance (positions)")
     axis.set(ylabel="share", ylim=(0, 1.12))
 

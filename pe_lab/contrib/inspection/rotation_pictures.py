@@ -68,6 +68,7 @@ def periods(axis: Axes, encoding: UntrainedEncoding) -> None:
     of_heads = _frequencies(encoding)
     w = of_heads[0]
     pair = np.arange(1, len(w) + 1)
+    axis.set_yscale("log")
     if _heads_differ(of_heads):
         for head, frequencies in enumerate(of_heads):
             turns = frequencies > 0
@@ -83,18 +84,18 @@ def periods(axis: Axes, encoding: UntrainedEncoding) -> None:
         )
         for is_bar, shade, name in bars:
             axis.bar(pair[is_bar], 2 * np.pi / w[is_bar], color=shade, label=name)
+        bottom, top = axis.get_ylim()
+        axis.set_ylim(bottom, top * (top / bottom) ** 0.3)  # free space for the legend
         axis.legend(loc="upper left")
     axis.axhline(encoding.length, color="black", linestyle="--", linewidth=1)
     axis.annotate(
         f"length {encoding.length}",
-        (pair[-1] + 0.4, encoding.length),
+        (0.6, encoding.length),  # above the fast pairs, whose periods are shorter
         textcoords="offset points",
         xytext=(0, 3),
         fontsize=6.5,
-        ha="right",
     )
     axis.set(title="period of each pair", xlabel="pair of channels", ylabel="positions")
-    axis.set_yscale("log")
     whole_ticks(axis, len(w), first=1)
 
 
