@@ -6,6 +6,7 @@ The pages that Sphinx reads are written to .cache/site first: copies of the comm
 their links turned to pages of the site, and generated pages. Warnings of Sphinx are errors.
 """
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from docs.site import check, encoding_pages, member_pages, reference_pages, sour
 
 STAGED = Path(".cache/site")
 SITE = Path("build/site")
+COMPLETE = Path(".cache/site_is_complete")
 
 
 def main() -> int:
@@ -25,6 +27,10 @@ def main() -> int:
         **reference_pages.pages(),
     }
     staging.write(root, STAGED, generated)
+    if not COMPLETE.exists():
+        # Sphinx would not write again what an interrupted build has read, such as pictures.
+        shutil.rmtree(SITE, ignore_errors=True)
+    COMPLETE.unlink(missing_ok=True)
     configuration = str(Path(__file__).parent)
     arguments = ["--fail-on-warning", "--keep-going", "--quiet", "-c", configuration]
     status = build_main([*arguments, str(STAGED), str(SITE)])
@@ -33,6 +39,7 @@ def main() -> int:
         print(problem, file=sys.stderr)
     if status or problems:
         return 1
+    COMPLETE.touch()
     print(f"{SITE / 'index.html'}: {sources.count(SITE)} pages")
     return 0
 

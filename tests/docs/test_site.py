@@ -10,7 +10,8 @@ import pytest
 import sphinx
 
 from docs.build import suite_rows, tasks
-from docs.site import check, encoding_pages, layout, mathml, reference_pages, staging
+from docs.site import __main__ as site
+from docs.site import check, encoding_pages, layout, mathml, member_pages, reference_pages, staging
 from pe_lab import cli
 from pe_lab.encodings.base import InputEncoding
 from pe_lab.results.formats import Cell, Table
@@ -279,3 +280,30 @@ def test_links_of_the_notebook_are_turned(links):
         "[x](../guide.md)",
         ["a[0](guide.md)"],
     ]
+
+
+def test_an_interrupted_build_is_discarded_and_a_complete_one_is_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(staging, "write", lambda *arguments: None)
+    for pages in (encoding_pages, member_pages):
+        monkeypatch.setattr(pages, "pages", lambda root: {})
+    (tmp_path / ".cache").mkdir()
+    files_before = []
+
+    def interrupt(arguments):
+        site.SITE.mkdir(parents=True)
+        (site.SITE / "half.html").touch()
+        raise KeyboardInterrupt
+
+    def build(arguments):
+        files_before.append([file.name for file in site.SITE.glob("*")])
+        site.SITE.mkdir(parents=True, exist_ok=True)
+        (site.SITE / "index.html").write_text("<html></html>")
+        return 0
+
+    monkeypatch.setattr(site, "build_main", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        site.main()
+    monkeypatch.setattr(site, "build_main", build)
+    assert [site.main(), site.main()] == [0, 0]
+    assert files_before == [[], ["index.html"]]
