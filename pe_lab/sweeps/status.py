@@ -8,6 +8,7 @@ from pe_lab.runs.records import records, run_group_files
 from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.records.run_group_files import WrittenGroup
 from pe_lab.runs.studies import study_files, study_labels
+from pe_lab.runs.studies.analysis_spec import SEED_AXES
 from pe_lab.sweeps import changed_code
 
 STATES = ("done", "running", "failed", "left")
@@ -63,7 +64,7 @@ def read(folder: Path) -> Status:
                 group_of[run_id] = group
     texts = {}
     for labels, run_id in study.entries:
-        texts[run_id] = " ".join(filter(None, labels.values()))
+        texts[run_id] = " ".join(_words(axis, label) for axis, label in labels.items() if label)
     runs = []
     for run_id, label in texts.items():
         present = by_id.get(run_id)
@@ -84,6 +85,11 @@ def read(folder: Path) -> Status:
     seconds_left = _seconds_left(runs, running, list(by_id.values()))
     note = changed_code.note(study_records)
     return Status(study.name, tuple(runs), len(running), seconds_left, note)
+
+
+def _words(axis: str, label: str) -> str:
+    """The label of a run in words: "rope", but "seed 0"."""
+    return f"{axis.replace('_', ' ')} {label}" if axis in SEED_AXES else label
 
 
 def _about(group: WrittenGroup, run_id: str) -> str:

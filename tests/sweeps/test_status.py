@@ -120,7 +120,7 @@ def test_the_command_says_it_and_tries_failed_runs_again(folder):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "x: 4 runs: 2 done, 0 running, 1 failed, 1 left"
-    assert lines[2].split() == ["failed", GROUP.runs[2].run_id, "rope", "2:", "no", "room"]
+    assert " ".join(lines[2].split()) == f"failed {GROUP.runs[2].run_id} rope seed 2: no room"
     assert lines[-1] == "no process is training it: about 10 seconds with 1 worker"
     done = call("status", folder, "--retry_failed", "--workers=1")
     assert (done.returncode, done.stderr) == (0, "")
