@@ -4,9 +4,10 @@
 
 For each row of table.csv it finds the runs in records.jsonl.gz by their labels in study.json. It
 compares their numbers, mean, standard deviation, median and interquartile mean, and the counts of
-runs and of finished ones. It imports nothing of pe_lab but the command line and its errors. Rows
-with evaluation overrides, and metrics that have one number a run (such as L90), are counted as left
-out. Exit status: 0; 1 if a number differs by more than 1e-9.
+runs and of finished ones. Bits per byte of a text are computed from the loss at each index. It
+imports nothing of pe_lab but the command line and its errors. Rows with evaluation overrides, and
+metrics that have one number a run (such as L90), are counted as left out. Exit status: 0; 1 if a
+number differs by more than 1e-9.
 """
 
 import csv
@@ -28,6 +29,7 @@ from pe_lab.runs.records.record_schema import JsonObject
 PUBLISHED = Path("results/published")
 SEEDS = ("data_seed", "seed")  # in the order of the columns
 TOLERANCE = 1e-9
+LOSSES = "negative_log_likelihood_by_place"
 Key = tuple[str, int, int]  # metric, length, offset
 
 
@@ -90,7 +92,26 @@ def _records(folder: Path) -> Iterator[tuple[str, JsonObject]]:
             for row in record["rows"]:
                 if row["split"] == "test" and row["override"] is None:
                     numbers[row["metric"], row["length"], row["offset"]] = row["value"]
+                    if row["metric"] == LOSSES:
+                        key = "bits_per_byte", row["length"], row["offset"]
+                        numbers[key] = _bits_per_byte(row, record)
             yield record["run_id"], {"status": record["status"], "numbers": numbers}
+
+
+def _bits_per_byte(row: JsonObject, record: JsonObject) -> float | None:
+    """Return the mean loss of the scored bytes of a text in bits; None where there is none.
+
+    Windows that end with the same bytes are scored on the second half of the shortest one.
+    """
+    config, exposure = record["config"], record["exposure"] or {}
+    losses = (row["value"] or [])[: row["length"]]
+    if config["task"].get("align") == "end":
+        shortest = min(config["evaluate"]["lengths"])
+        losses = losses[-max(1, shortest // 2) :] if row["length"] >= shortest else []
+    bytes_per_symbol = exposure.get("bytes_per_token", {}).get("test", 1.0)
+    if not losses or None in losses:
+        return None
+    return math.fsum(losses) / len(losses) / math.log(2) / bytes_per_symbol
 
 
 def _runs(row: dict[str, str], entries: list[JsonObject]) -> list[str]:
