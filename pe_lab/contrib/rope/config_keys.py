@@ -61,6 +61,13 @@ _TYPES: JsonObject = {
     "sliding_window_pattern": int | str,
 }
 _READ = (*_KNOWN, *_TYPES, "text_config", "model_type")
+# Published files have these keys, which transformers does not read, with these values. Another
+# value might change the positions.
+_NOT_READ = {
+    "rotary": True,  # GPT-J
+    "use_mrope": False,  # Qwen2.5
+    "position_embedding_type": "rope_gptj",  # Command R7B: pairs are neighboring channels
+}
 
 
 def text_part(config: JsonObject) -> JsonObject:
@@ -77,16 +84,19 @@ def text_part(config: JsonObject) -> JsonObject:
         text = checked_object(config["text_config"], "text_config")
         for key, value in config.items():
             is_read = _is_about_positions(key) or key in (*INKLING, *WINDOWS, *_LAYERS)
-            if is_read and text.get(key) != value:
+            if is_read and key not in _NOT_READ and text.get(key) != value:
                 raise UserError(f"{key} differs from that of text_config, or is missing there.")
             if value is not None and _is_misspelt(key):
-                raise unknown("The list of keys that are known", key, (*_KNOWN, *_TYPES))
+                raise _unknown(key)
+        _check_not_read(config)
     given = {k: v for k, v in text.items() if v is not None or k == "sliding_window"}
     if config.get("model_type") is not None:
         given.setdefault("model_type", config["model_type"])
+    _check_not_read(given)
     for key in given:
-        if key not in _KNOWN and (_is_about_positions(key) or _is_misspelt(key)):
-            raise unknown("The list of keys that are known", key, (*_KNOWN, *_TYPES))
+        is_known = key in _KNOWN or key in _NOT_READ
+        if not is_known and (_is_about_positions(key) or _is_misspelt(key)):
+            raise _unknown(key)
     for key in PARAMETERS:
         if key in given:
             checked_object(given[key], key)
@@ -98,6 +108,25 @@ def text_part(config: JsonObject) -> JsonObject:
     return values
 
 
+def _check_not_read(config: JsonObject) -> None:
+    """Check the values of keys that are not read.
+
+    Raises:
+      UserError: a value is not that of published files.
+    """
+    for key, value in _NOT_READ.items():
+        given = config.get(key)
+        if given is not None and given != value:
+            raise UserError(
+                f"{key} is not read, and its only known value is {value!r}: got {given!r}."
+            )
+
+
+def _unknown(key: str) -> UserError:
+    names = {*_KNOWN, *_TYPES}  # a set, because both have some keys
+    return unknown("The list of keys that are known", key, names)
+
+
 def _is_about_positions(key: str) -> bool:
     return any(word in key for word in _WORDS)
 
@@ -107,7 +136,7 @@ def _is_misspelt(key: str) -> bool:
 
     Keys with a prefix are others: v_head_dim.
     """
-    if key in _READ:
+    if key in _READ or key in _NOT_READ:
         return False
     near = difflib.get_close_matches(key, _READ, n=1, cutoff=0.85)
     return bool(near) and abs(len(near[0]) - len(key)) <= 1

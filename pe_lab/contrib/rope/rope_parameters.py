@@ -121,6 +121,8 @@ def _check_family(model: JsonObject, name: str, family: Family) -> None:
         unread.append("full_attention_interval")
     if not family.relative_logits:
         unread.extend(config_keys.INKLING)
+    if family.layout == "half":  # its only known value is GPT-J's layout
+        unread.append("position_embedding_type")
     for key in unread:
         if key in model:
             raise UserError(f"The family {name} does not read {key}.")

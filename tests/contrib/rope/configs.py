@@ -70,6 +70,8 @@ CONFIGS = {
         **sizes(4096, 32, 32, max_position_embeddings=8192, rope_theta=50000),
         "sliding_window": 4096,
         "sliding_window_pattern": 4,
+        "position_embedding_type": "rope_gptj",
+        "rotary_pct": 1.0,
     },
     "EXAONE 4.0 32B": {
         "model_type": "exaone4",
@@ -188,6 +190,7 @@ CONFIGS = {
         "n_head": 16,
         "n_layer": 28,
         "n_positions": 2048,
+        "rotary": True,
         "rotary_dim": 64,
     },
     "Qwen2-VL 7B": {

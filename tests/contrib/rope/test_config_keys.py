@@ -131,3 +131,51 @@ def test_the_rotated_channels_are_rounded_down_inside_and_outside_of_parameters(
 )
 def test_windows_and_chunks_are_named_apart_from_the_encodings(keys, expected):
     assert masks(LLAMA | keys) == expected
+
+
+QWEN = LLAMA | {"model_type": "qwen2"}
+
+
+@pytest.mark.parametrize(
+    ("model_type", "key", "value"),
+    [
+        ("gptj", "rotary", True),
+        ("qwen2", "use_mrope", False),
+        ("cohere2", "position_embedding_type", "rope_gptj"),
+    ],
+)
+def test_a_key_of_published_files_that_transformers_does_not_read_changes_nothing(
+    model_type, key, value
+):
+    config = LLAMA | {"model_type": model_type}
+    assert read(config | {key: value}) == read(config)
+    assert read({"text_config": config, key: value}) == read(config)
+    assert read({"text_config": config | {key: value}}) == read(config)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (QWEN | {"use_mrope": True}, "use_mrope is not read, .* value is False: got True"),
+        ({"text_config": QWEN, "use_mrope": True}, "only known value is False: got True"),
+        (LLAMA | {"model_type": "gptj", "rotary": False}, "only known value is True: got False"),
+        (
+            LLAMA | {"model_type": "cohere2", "position_embedding_type": "rope_neox"},
+            "only known value is 'rope_gptj': got 'rope_neox'",
+        ),
+        (
+            LLAMA | {"position_embedding_type": "rope_gptj"},
+            "The family llama does not read position_embedding_type",
+        ),
+    ],
+)
+def test_another_value_of_such_a_key_is_refused(config, message):
+    with pytest.raises(UserError, match=message):
+        read(config)
+
+
+def test_an_unknown_key_is_refused_with_each_known_key_once():
+    with pytest.raises(UserError, match="has no 'alibi'") as error:
+        read(LLAMA | {"alibi": True})
+    names = str(error.value).partition("It has: ")[2].strip(".").split(", ")
+    assert len(names) == len(set(names)) > 40
