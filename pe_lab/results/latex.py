@@ -1,6 +1,7 @@
 """A table as LaTeX (booktabs)."""
 
 import re
+from collections.abc import Iterable
 
 from pe_lab.results import formats
 from pe_lab.results.formats import Table
@@ -48,8 +49,8 @@ def as_latex(table: Table, document: str = "") -> str:
     """
     columns = "l" + "r" * (len(table.header) - 1)
     # pandas escapes fewer characters, and takes seconds for a table of 1,000 rows.
-    rows = [" & ".join(_latex(cell.text) for cell in row) + r" \\" for row in table.rows]
-    header = " & ".join(map(_latex, table.header)) + r" \\"
+    rows = [_row(cell.text for cell in row) for row in table.rows]
+    header = _row(table.header)
     rules = [r"\toprule", header, r"\midrule", *rows, r"\bottomrule"]
     caption = rf"\caption{{{_prose(table.title)}. {_prose(table.caption)}}}"
     words = re.findall("[a-z0-9.]+", f"{document} {table.title}".lower())
@@ -80,6 +81,13 @@ def as_latex(table: Table, document: str = "") -> str:
             r"\end{table}",
         ]
     return "\n".join(line for line in lines if line) + "\n"
+
+
+def _row(texts: Iterable[str]) -> str:
+    cells = " & ".join(map(_latex, texts))
+    # Behind the end of a row or a rule, TeX would read a bracket or a star as its argument.
+    begin = "{}" if cells.startswith(("[", "*")) else ""
+    return rf"{begin}{cells} \\"
 
 
 def _prose(text: str) -> str:

@@ -85,6 +85,13 @@ def test_a_tall_table_of_latex_breaks_over_pages():
     assert text.count("\\endhead") == 1
 
 
+@pytest.mark.parametrize("name", ["[0, 1]", "*"])
+def test_a_name_is_no_argument_of_the_rule_above_it(name):
+    text = as_latex(Table("T", "", (name, "v"), ((Cell(name), Cell("1")),) * 2))
+    assert text.count(f"\n{{}}{name} & ") == 3
+    assert f"\n{name}" not in text
+
+
 @pytest.mark.latex
 def test_all_tables_of_a_study_compile(tmp_path):
     if shutil.which("pdflatex") is None:
