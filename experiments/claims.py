@@ -77,27 +77,32 @@ def over_all_pairs(study: Study) -> str:
 def _means(
     study: Study, pairs: Sequence[reproduction.VariantPair], metric: MetricSpec
 ) -> list[str]:
-    """The numbers of pairs and of seeds, the means of a and b, and a − b with its interval."""
+    """Return the numbers of pairs and of seeds, the means of a and b, and a − b with interval."""
     by_seed = reproduction.mean_by_seed(study, pairs, metric)
     means = [statistics.mean(side) for side in zip(*by_seed, strict=True)] or [None, None]
     differences = [a - b for a, b in by_seed]
     interval = compare.of_differences(differences, metric.name)
-    difference = formats.difference(statistics.mean(differences), interval)
-    return [str(len(pairs)), str(len(by_seed)), *map(formats.number, means), difference]
+    style = metrics.BY_NAME[metric.name].style
+    texts = [formats.number(value, style) for value in means]
+    difference = formats.difference(statistics.mean(differences), interval, formats.decimals(style))
+    return [str(len(pairs)), str(len(by_seed)), *texts, difference]
 
 
 def _row(outcome: Outcome) -> list[str]:
     claim = outcome.claim
     names, verdict, difference = f"a: {outcome.a}", f"**{outcome.verdict}**", formats.DASH
-    ours = _numbers(outcome.means)
+    style = metrics.BY_NAME[outcome.metric.name].style
+    ours = _numbers(outcome.means, style)
     solved = " and ".join(map(str, outcome.solved))
     if outcome.reason:
         verdict += f": {outcome.reason}"
     if claim.b:
         names += f", b: {outcome.b}"
-        difference = formats.difference(outcome.difference, outcome.interval)
+        difference = formats.difference(
+            outcome.difference, outcome.interval, formats.decimals(style)
+        )
     else:
-        ours += formats.bracket(outcome.interval)
+        ours += formats.bracket(outcome.interval, style)
     if claim.first_solved:
         solved = "{} of {} drawn".format(*outcome.solved)
     if claim.is_mean:
@@ -107,7 +112,7 @@ def _row(outcome: Outcome) -> list[str]:
         f"{claim.text} ({names})",
         verdict,
         _at(outcome),
-        _numbers(claim.figures),
+        _numbers(claim.figures, style),
         ours,
         difference,
         solved,
@@ -173,14 +178,14 @@ def in_words(variant: str) -> str:
 
 
 def _at(outcome: Outcome) -> str:
-    """The metric and the length, without words that all rows share."""
+    """Return the metric and the length, without words that most rows share."""
     at = str(outcome.metric.point).removeprefix("at ")
-    if outcome.claim.metric:
-        at = f"{metrics.BY_NAME[outcome.claim.metric].label}, {at}"
+    if outcome.claim.metric or outcome.metric.name != "exact_match":
+        at = f"{metrics.BY_NAME[outcome.metric.name].label}, {at}"
     return at
 
 
-def _numbers(values: Sequence[float | None]) -> str:
+def _numbers(values: Sequence[float | None], style: str) -> str:
     if all(value is None for value in values):
         return formats.DASH
-    return " and ".join(map(formats.number, values))
+    return " and ".join(formats.number(value, style) for value in values)

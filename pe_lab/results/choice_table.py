@@ -1,6 +1,7 @@
 """The table of the settings that validation chose, with the results of the others."""
 
 import dataclasses
+import math
 from collections.abc import Mapping
 
 import pandas as pd
@@ -13,7 +14,10 @@ from pe_lab.runs.studies.analysis_spec import MetricSpec
 
 
 def tuning(study: Study) -> Table:
-    """The chosen setting of each variant, and the results of the others."""
+    """The chosen setting of each variant, and the results of the others.
+
+    A text has nothing to solve, so that none of its settings are tied.
+    """
     assert study.settings is not None
     assert study.candidates is not None
     metric = MetricSpec(study.headline, study.spec.extrapolation.point)
@@ -28,15 +32,11 @@ def tuning(study: Study) -> Table:
     for variant in study.by_name:
         of_variant = selection.settings_of(study, variant)
         of_settings = [by_setting.at((variant,), (setting,)) for setting in settings]
-        # The loss that decided. Seeds that the chosen setting alone has are not in it.
-        loss = next(iter(of_variant.loc[of_variant["is_chosen"], "loss"]), float("inf"))
-        row = [
-            standard_tables.name(study, variant),
-            Cell(_setting(study, variant)),
-            Cell(number(loss, metrics.BY_NAME["in_distribution_loss"].style), loss),
-            _tied(of_variant, dict(zip(settings, of_settings, strict=True)), metric),
-            *of_settings,
-        ]
+        row = [standard_tables.name(study, variant), Cell(_setting(study, variant))]
+        row.append(_loss(study, of_variant))
+        if not study.is_of_text:
+            row.append(_tied(of_variant, dict(zip(settings, of_settings, strict=True)), metric))
+        row += of_settings
         if study.spec.oracle:
             row.append(best.of(variant))
         rows.append(row)
@@ -45,15 +45,32 @@ def tuning(study: Study) -> Table:
         f"For each variant, the setting of {axes} with the lowest *validation loss* is chosen: the "
         "mean over lengths up to the training length and over the seeds that all settings have. "
         f"The test is not read. Under each setting: median {metrics.BY_NAME[metric.name].label} "
-        f"{metric.point}. *tied settings*: the "
-        "range of these medians over the settings that solve as many seeds as the chosen one."
+        f"{metric.point}."
     )
-    header = ["variant", "chosen", "validation loss", "tied settings", *settings]
+    header = ["variant", "chosen", "validation loss"]
+    if study.is_of_text:
+        caption += f" The loss is in bits per {study.symbol}."
+    else:
+        caption += (
+            " *tied settings*: the range of these medians over the settings that solve as many "
+            "seeds as the chosen one."
+        )
+        header.append("tied settings")
+    header += settings
     of_table = []
     if study.spec.oracle:
         header.append(declared_tables.SHOWN["best"])
         of_table.append(notes.oracle(study))
     return notes.table(f"Choice of {axes}", caption, header, rows, of_table)
+
+
+def _loss(study: Study, settings: pd.DataFrame) -> Cell:
+    """Return the loss that decided. Seeds that the chosen setting alone has are not in it."""
+    loss = next(iter(settings.loc[settings["is_chosen"], "loss"]), None)
+    style = metrics.BY_NAME["in_distribution_loss"].style
+    if study.is_of_text and loss is not None:
+        loss, style = loss / math.log(2), "bits"
+    return Cell(number(loss, style), loss)
 
 
 def _tied(settings: pd.DataFrame, cells: Mapping[str, Cell], metric: MetricSpec) -> Cell:

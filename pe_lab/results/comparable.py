@@ -40,11 +40,9 @@ def why_not(
         return f"{a} {min(of_a - of_b)}"
     if of_b - of_a:
         return f"{b} {min(of_b - of_a)}"
-    if study.has_text:
-        return ""  # a text has no exact match, by which runs are solved
     for name in (a, b):
         row = study.by_name[name]
-        if not row["solved"] and is_beyond_training(row, point):
+        if row["is_unsolved"] and is_beyond_training(row, point):
             return f"{name} did not solve the training lengths with any seed"
     return ""
 

@@ -211,7 +211,7 @@ def compare(
     if reason:
         return dataclasses.replace(comparison, reason=reason)
     count_p = None
-    if not study.has_text:
+    if not study.by_name[a]["has_text"]:  # it has nothing to solve
         count_p = significance.barnard(
             (counts[a].extrapolating, counts[a].count), (counts[b].extrapolating, counts[b].count)
         )

@@ -118,9 +118,11 @@ def _contrast(comparison: Comparison, study: Study) -> list[Cell]:
         remarks.append(equivalence.remark(comparison.interval, comparison.margin))
     num_pairs = len(comparison.differences)
     places = decimals(metrics.BY_NAME[comparison.metric.name].style)
+    row = study.by_name[comparison.a]
+    is_text = study.has_text and (row["has_text"] or not row["finished"])
     return [
         Cell(f"{comparison.a} against {comparison.b}"),
-        Cell(DASH if study.has_text else f"{a}, {b}"),
+        Cell(DASH if is_text else f"{a}, {b}"),
         Cell(p_value(count_p), count_p),
         Cell(difference(comparison.difference, comparison.interval, places), comparison.difference),
         Cell(str(num_pairs), num_pairs),

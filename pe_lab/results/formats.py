@@ -65,7 +65,7 @@ def number(value: Value | None, style: str = "share", *, exact: bool = True) -> 
         return f"{value:.1e}".replace("e+", "e")
     if style == "small":
         return f"{value:.2g}"
-    if exact and 0.995 <= value < 1:
+    if exact and style == "share" and 0.995 <= value < 1:
         # Two digits would say that every answer is right.
         return f"{min(value, 0.999):.3f}"
     text = f"{value:.{decimals(style)}f}"

@@ -84,8 +84,9 @@ def by_length(study: Study, metric: str, show: str, offset: int = 0) -> Table:
         show != "mean" and not study.has_text and offset == study.spec.extrapolation.point.offset
     )
     counts = ["extrapolates", "solved"] if is_first else ["solved"]
+    facts = {}
     if study.is_of_text:  # nothing to solve
-        counts = []
+        counts, facts = [], _unfinished(study)
     measures = [MetricSpec(count, label=count) for count in counts]
     for length, heading in zip(study.lengths, _length_names(study), strict=True):
         point = MetricPoint(length=length, offset=offset)
@@ -101,7 +102,19 @@ def by_length(study: Study, metric: str, show: str, offset: int = 0) -> Table:
     caption = _EXACT if is_first else metrics.BY_NAME[metric].caption
     title = f"{_title(metric)} by length, {_SUMMARIES[show]} over seeds{_shift(offset)}"
     spec = TableSpec(title, measures=tuple(measures), note=caption)
-    return write(study, spec, of_table, more=more, beyond=True)
+    return write(study, spec, of_table, facts=facts, more=more, beyond=True)
+
+
+def _unfinished(study: Study) -> dict[str, dict[str, Cell]]:
+    """Return the column of the runs that diverged or failed, which no center has; {} without any.
+
+    In a study of tasks, the counts of solved runs have them.
+    """
+    cells = {}
+    for variant, row in study.by_name.items():
+        parts = [f"{row[status]} {status}" for status in ("diverged", "failed") if row[status]]
+        cells[variant] = Cell(", ".join(parts) or "0", row["diverged"] + row["failed"])
+    return {"not finished": cells} if any(cell.value for cell in cells.values()) else {}
 
 
 def seeds(study: Study, metric: str, offset: int = 0) -> Table:

@@ -42,6 +42,8 @@ def specs(study: Study) -> list[TableSpec]:
             table = TableSpec(rows=(rows,), columns=tuple(columns), each=(*varied, "length"))
         else:
             table = TableSpec(rows=(rows,), columns=("length",), each=tuple(varied))
+        if study.is_of_text:  # it has no exact match
+            table = dataclasses.replace(table, metric=MetricSpec(study.headline))
         tables.append(table)
     return tables
 

@@ -152,8 +152,11 @@ def _csv_columns(study: Study) -> pd.DataFrame:
     point = study.spec.extrapolation.point
     saw = [comparable.saw_positions(study, name, point) for name in study.by_name]
     frame["saw_positions"] = saw
-    for count in ("runs", "finished", "solved"):
+    for count in ("runs", "finished"):
         frame[count] = study.variants[count]
+    if study.is_of_text:  # nothing to solve
+        return frame.rename_axis("variant").reset_index()
+    frame["solved"] = study.variants["solved"]
     counts = compare.extrapolation_counts(study)
     frame["extrapolates"] = [of_variant.extrapolating for of_variant in counts.values()]
     frame["known_outcomes"] = [of_variant.count for of_variant in counts.values()]

@@ -12,6 +12,7 @@ from pe_lab.results import frame
 from pe_lab.results.plots import drawing
 from pe_lab.runs.errors import UserError
 from tests.results.fake_study import point, record, write_study
+from tests.results.test_text_study import text_record
 
 CLAIMS = [
     {"text": "RoPE extends further.", "a": "rope", "b": "alibi", "figures": [0.8, 0.3]},
@@ -107,3 +108,24 @@ def test_means_over_all_pairs_count_the_tasks_that_are_not_solved(tmp_path):
     row, total = claims.over_all_pairs(study).splitlines()[-2:]
     assert row == "| `rope`, `alibi` | 2 | 5 | 0.70 | 0.40 | +0.30 [+0.30, +0.30] |"
     assert total == "| all | 2 | 5 | 0.70 | 0.40 | +0.30 [+0.30, +0.30] |"
+
+
+def test_a_claim_about_a_text_has_its_metric_and_the_digits_of_bits(tmp_path):
+    entries = []
+    for name, bits in (("rope", 2.0), ("alibi", 2.016)):
+        for seed in range(5):
+            run = text_record(f"{name}{seed}", seed, {8: bits, 16: bits})
+            entries.append((point(name, seed), run))
+    folder = write_study(
+        tmp_path,
+        *entries,
+        analysis={
+            "reproduction": {
+                "paper": "Doe 2024",
+                "claims": [{"text": "RoPE reads further.", "a": "rope", "b": "alibi"}],
+            }
+        },
+    )
+    line = claims.lookups(frame.read(folder))["claims"].splitlines()[-1]
+    assert "| bits per byte, 2× the training length | – | 2.000 and 2.016 |" in line
+    assert "| −0.016 [−0.016, −0.016] |" in line

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pe_lab.results import frame, metrics, standard_tables, tables
+from pe_lab.results import formats, frame, metrics, standard_tables, tables
 from pe_lab.runs.records import record_rows
 from tests.results.fake_study import point, record, two_variants, values
 from tests.results.studies import as_dicts, cells, study
@@ -55,6 +55,11 @@ def test_a_number_is_rounded_but_never_up_to_one(tmp_path):
     found = study(tmp_path, *(record(f"r{n}", test={4: n, 8: 1.0}) for n in numbers))
     shown = [row[3] for row in cells(tables.of(found)[0])[1:-1]]
     assert shown == ["1.00", "0.999", "0.998", "0.995", "0.99", "0.50", "0.00", "–"]
+
+
+def test_bits_are_rounded_to_one():
+    """They are no share, of which 1 would say that every answer is right."""
+    assert [formats.number(value, "bits") for value in (0.9996, 0.9994)] == ["1.000", "0.999"]
 
 
 def test_each_task_has_its_own_chance_level(tmp_path):

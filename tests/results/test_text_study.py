@@ -6,9 +6,10 @@ import pytest
 
 from pe_lab.metrics import negative_log_likelihood_by_place as by_place
 from pe_lab.results import frame, plots, tables
-from pe_lab.results.plots import pictures, plotted
-from tests.results.fake_study import point, record, write_study
-from tests.results.studies import cells
+from pe_lab.results.plots import pictures, plotted, run_pictures
+from pe_lab.runs.records import record_rows
+from tests.results.fake_study import point, record, row, write_study
+from tests.results.studies import as_dicts, cells
 
 BITS = {"rope": {8: 2.0, 16: 2.5, 32: 3.0}, "alibi": {8: 2.1, 16: 2.0, 32: 1.9}}
 
@@ -22,8 +23,8 @@ def text_record(run_id, seed, bits, *, has_sizes=True, sizes=None):
     for length, value in bits.items():
         losses = [value * math.log(2)] * length
         for metric, of_row in ((by_place.METRIC, losses), ("negative_log_likelihood", losses[0])):
-            row = {**made["rows"][0], "metric": metric, "length": length, "value": of_row}
-            made["rows"].append(row)
+            measured = {**made["rows"][0], "metric": metric, "length": length, "value": of_row}
+            made["rows"].append(measured)
     made["config"]["task"] = {"name": "language_model", "align": "end", "longest": 32}
     made["config"]["evaluate"] |= {"lengths": [8, 16, 32], "num_examples": 100}
     made["provenance"] = {"corpus": "corpus/0123456789abcdef"}
@@ -170,3 +171,87 @@ def test_older_records_of_a_text_keep_their_tables(tmp_path):
     assert not study.is_of_text
     assert tables.markdown(study).startswith("# fake: bits per token by length\n")
     assert study.rows_of("bits_per_byte").empty
+
+
+def tuned(folder):
+    """Runs at two rates, of which the lower one has the lower loss; fox has none."""
+    entries = []
+    for rate, more in (("0.1", 0.0), ("0.2", 0.5)):
+        for name, bits in BITS.items():
+            at_rate = {length: value + more for length, value in bits.items()}
+            run = text_record(f"{name}{rate}", 0, at_rate)
+            loss = (1.5 + more) * math.log(2)
+            nll = "negative_log_likelihood"
+            run["rows"].append(record_rows.row("validation", 8, 0, nll, loss, 100))
+            entries.append((point(name, 0, **{"train.learning_rate": rate}), run))
+        entries.append((point("fox", 0, **{"train.learning_rate": rate}), f"fox{rate}"))
+    analysis = {"extrapolation": {"at": 4}, "tuned": ["train.learning_rate"]}
+    return frame.read(write_study(folder, *entries, analysis=analysis))
+
+
+def test_the_choice_of_a_rate_has_the_loss_in_bits_and_no_solved_settings(tmp_path):
+    (table,) = [each for each in tables.of(tuned(tmp_path)) if each.title.startswith("Choice")]
+    assert cells(table) == [
+        ["variant", "chosen", "validation loss", "0.1", "0.2"],
+        ["rope", "0.1 (edge)", "1.500", "3.000", "3.500"],
+        ["alibi", "0.1 (edge)", "1.500", "1.900", "2.400"],
+        ["fox", "–", "–", "–", "–"],
+    ]
+    assert table.caption.endswith("at 4× the training length. The loss is in bits per byte.")
+
+
+@pytest.mark.slow
+def test_the_picture_of_learning_rates_has_the_bits_of_a_text(tmp_path):
+    figure = run_pictures.learning_rate(plotted.of(tuned(tmp_path)))
+    within, beyond = figure.axes
+    assert (within.get_title(), beyond.get_title()) == (
+        "at the training length",
+        "at 4× the training length",
+    )
+    assert within.get_ylabel() == "bits per byte"
+    assert figure.get_suptitle() == "Bits per byte against learning rate"
+    lines = {line.get_label(): line for line in beyond.get_legend_handles_labels()[0]}
+    assert list(lines["ALiBi"].get_ydata()) == pytest.approx([1.9, 2.4])
+    assert lines["ALiBi"].get_markerfacecolor() != "white"
+
+
+def test_runs_that_did_not_finish_are_named_beside_the_median_of_the_others(tmp_path):
+    entries = [(point(name, 0), text_record(name, 0, bits)) for name, bits in BITS.items()]
+    for seed, status in enumerate(("diverged", "failed"), start=1):
+        run = text_record(f"rope{seed}", seed, {})
+        run |= {"status": status, "error": "why", "rows": [], "curve": []}
+        entries.append((point("rope", seed), run))
+    study = frame.read(write_study(tmp_path, *entries))
+    by_length = cells(tables.of(study)[0])
+    assert by_length[0][:2] == ["variant", "not finished"]
+    assert [row[1] for row in by_length[1:]] == ["1 diverged, 1 failed", "0"]
+    assert not {"solved", "extrapolates", "known_outcomes"} & set(as_dicts(study)[0])
+
+
+def test_a_grid_of_overrides_of_a_text_has_its_bits(tmp_path):
+    run = text_record("rope", 0, BITS["rope"])
+    for scale in (1, 2):
+        losses = [scale * math.log(2)] * 8
+        more = dict(override=f"scale={scale}", axes={"scale": str(scale)})
+        run["rows"].append(row(by_place.METRIC, 8, losses, **more))
+    study = frame.read(write_study(tmp_path, (point("rope", 0), run)))
+    (table,) = [each for each in tables.of(study) if each.header[0] == "scale"]
+    assert table.title == "Bits per byte by scale and length"
+    assert cells(table)[1:] == [["1", "1.000"], ["2", "2.000"]]
+
+
+def test_a_task_beside_a_text_is_compared_only_if_it_is_solved(tmp_path):
+    entries = []
+    for name, solved in (("rope", 0.5), ("alibi", 1.0)):
+        entries.append((point(name, 0, task="text"), text_record(name, 0, BITS[name])))
+        run = record(f"copy{name}", 0, test={16: 0.5}, validation={8: solved}, max_length=8)
+        run["rows"].append(row("negative_log_likelihood", 16, 0.1))
+        entries.append((point(name, 0, task="copy"), run))
+    folder = write_study(tmp_path, *entries, analysis={"contrasts": [["alibi", "rope"]]})
+    (table,) = [each for each in tables.of(frame.read(folder)) if each.title == "Contrasts"]
+    remarks = [(row[0].text, row[1].text, row[-1].text) for row in table.rows]
+    reason = "rope · copy did not solve the training lengths with any seed"
+    assert remarks == [
+        ("alibi · text against rope · text", "–", ""),
+        ("alibi · copy against rope · copy", "0/1, 0/1", f"not compared: {reason}"),
+    ]

@@ -140,6 +140,8 @@ def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
     solved = tuple(_num_solved(study, name) for name in (a, b))
     pairs = mean_by_seed(study, [(a, b)], metric)
     is_solved = _has_enough_solved(study, (a, b), metric.point)
+    if not is_solved:
+        reason = reason or _few_of_text(study, (a, b))
     return _outcome(study, claim, a, b, pairs, solved, is_solved=is_solved, reason=reason)
 
 
@@ -259,7 +261,14 @@ def metric_of(study: Study, claim: Claim) -> MetricSpec:
 def _num_solved(study: Study, name: str) -> int:
     """Return how many seeds solve the training lengths; all that finished, for a text."""
     row = study.by_name[name]
-    return int(row["finished"] if study.has_text else row["solved"])
+    return int(row["finished"] if row["has_text"] else row["solved"])
+
+
+def _few_of_text(study: Study, names: Sequence[str]) -> str:
+    """Return that too few runs of a text finished, which has nothing to solve; "" for tasks."""
+    if any(not study.by_name[name]["has_text"] for name in names):
+        return ""
+    return f"fewer than {FEWEST_SEEDS} runs of a text finished"
 
 
 def _has_enough_solved(study: Study, names: Sequence[str], point: MetricPoint) -> bool:

@@ -3,6 +3,8 @@
     found = Prose(frame.read("results/published/quickstart"))
     f"RoPE reaches {found.center('rope', 32)}, and {found.solved('rope')} seeds solve the task."
 
+Numbers at a length are of exact match, or of the bits of a text whose record states its size.
+
 Each method returns a text: the declared center of a variant, the values of its seeds, a count, a
 contrast, or a setting that all runs share. What has no such number is an error.
 """
@@ -76,10 +78,18 @@ class Prose:
             raise UserError(f"{self.chosen.name}: {what} has {len(different)} values, not one.")
         return different.pop()
 
+    @property
+    def _metric(self) -> str:
+        # Pages of older texts cite exact match.
+        return self.chosen.headline if self.chosen.is_of_text else "exact_match"
+
+    def _number(self, value: float | None) -> str:
+        return number(value, metrics.BY_NAME[self._metric].style)
+
     def _cell(self, name: str, length: int, offset: int = 0, show: str = "") -> formats.Cell:
-        """Return the cell of exact match at a length, as in the tables of the study."""
+        """Return the cell of the metric at a length, as in the tables of the study."""
         point = MetricPoint(length=length, offset=offset)
-        metric = MetricSpec("exact_match", point, show or self._show)
+        metric = MetricSpec(self._metric, point, show or self._show)
         return summary.of_metric(self.chosen, self._cases(name), metric).of(name)
 
     def _center(self, name: str, length: int, offset: int) -> float:
@@ -89,15 +99,15 @@ class Prose:
         return float(value)
 
     def center(self, name: str, length: int, offset: int = 0) -> str:
-        """Declared center of exact match over seeds.
+        """Declared center over seeds.
 
         Marked where no seed has solved the training lengths, and where the model knows the
         target length.
         """
         row = self._row(name)
-        signs = "" if row["solved"] else "\\" + notes.UNSOLVED
+        signs = "" if row["solved"] or self.chosen.is_of_text else "\\" + notes.UNSOLVED
         signs += notes.REVEALS if row["reveals_target_length"] else ""
-        return number(self._center(name, length, offset)) + signs
+        return self._number(self._center(name, length, offset)) + signs
 
     def centers(self, names: Sequence[str], length: int, offset: int = 0) -> str:
         """Centers of several variants, in this order."""
@@ -110,11 +120,12 @@ class Prose:
         return low if low == high else f"{low} to {high}"
 
     def each_seed(self, name: str, length: int, offset: int = 0) -> str:
-        """Exact match of every seed, in the order of seeds."""
+        """Number of every seed, in the order of seeds."""
         return listed(self._cell(name, length, offset, show="seeds").text.split())
 
     def solved(self, *names: str) -> str:
         """Seeds that solve the training lengths, of all seeds of these variants."""
+        self._check_task()
         cases = self._cases(*names)
         return f"{cases['solved'].sum()} of {len(cases)}"
 
@@ -127,7 +138,12 @@ class Prose:
         """Seeds that extrapolate, of those with a known outcome, with Wilson's interval."""
         return self.extrapolates(*names) + formats.bracket(self._counts(names).interval)
 
+    def _check_task(self) -> None:
+        if self.chosen.is_of_text:
+            raise UserError(f"{self.chosen.name} is of a text, which has nothing to solve.")
+
     def _counts(self, names: Sequence[str]) -> Counts:
+        self._check_task()
         for name in names:
             self._row(name)
         counts = compare.extrapolation_counts(self.chosen, names).values()
@@ -139,7 +155,7 @@ class Prose:
         return [name for name in self.chosen.by_name if name not in names]
 
     def by_setting(self, name: str, length: int) -> str:
-        """Median exact match at each tuned setting, over the seeds that all of them have."""
+        """Median at each tuned setting, over the seeds that all of them have."""
         candidates, settings = self.chosen.candidates, selection.settings_of(self.chosen, name)
         if candidates is None or settings.empty:
             raise UserError(f"{self.chosen.name} has no tuned settings of {name!r}.")
@@ -147,8 +163,9 @@ class Prose:
         for setting, candidate in zip(settings["setting"], settings["candidate"], strict=True):
             cases = candidates[candidates["candidate"] == candidate]
             point = MetricPoint(length=length)
-            values = summary.values_at(self.chosen, cases, "exact_match", point)["value"]
-            texts.append(f"{number(statistics.median([*values.dropna()]))} at {setting}")
+            values = summary.values_at(self.chosen, cases, self._metric, point)["value"]
+            median = statistics.median([*values.dropna()])
+            texts.append(f"{self._number(median)} at {setting}")
         return listed(texts)
 
     def setting(self, path: str, *names: str) -> str:
@@ -187,6 +204,7 @@ class Prose:
 
     def counts(self, a: str, b: str) -> str:
         """Seeds of a and of b that extrapolate, and p if they can decide the contrast."""
+        self._check_task()
         contrast = self._contrast(a, b)
         text = " against ".join(map(str, contrast.counts))
         return text + (_p(contrast.count_holm) if contrast.count_decides else "")

@@ -115,7 +115,7 @@ def _caveats(study: Study, a: str, other: Study, b: str) -> str:
     if row_a["task_name"] != row_b["task_name"]:
         caveats.append("task")
     for row, words in ((row_a, "the first"), (row_b, "the second")):
-        if row["runs"] and not row["solved"]:
+        if row["runs"] and row["is_unsolved"]:
             caveats.append(f"not solved in {words}")
     return ", ".join(caveats) or "–"
 

@@ -5,7 +5,7 @@ position_offset      exact match at the training length against the offset of al
 training             exact match against the training step (the loss for a text)
 validation_loss      of a text, against the training step
 loss_by_index        of a text, against the index in its longest window
-learning_rate        exact match against the learning rate
+learning_rate        exact match against the learning rate (bits_per_byte for a text)
 extrapolation        how many runs are solved and extrapolate, with Wilson's intervals
 by_num_ones, …       exact match against the value of each attribute of the examples
 table_1, table_2, …  tables of the analysis spec that are clearer as a picture

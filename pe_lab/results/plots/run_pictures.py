@@ -1,4 +1,4 @@
-"""Pictures of runs: their counts, and exact match by attributes and by learning rate."""
+"""Pictures of runs: their counts, exact match by attributes, and the metric by learning rate."""
 
 import itertools
 import math
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pe_lab.results import compare, statistics, summary
+from pe_lab.results import compare, metrics, statistics, summary
 from pe_lab.results.plots import drawing, pictures, plotted, styles
 from pe_lab.results.plots.intervals import intervals
 from pe_lab.results.plots.plotted import Plotted
 from pe_lab.runs import paths
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -126,7 +127,7 @@ def _binned(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def learning_rate(data: Plotted) -> "Figure | None":
-    """Exact match within and beyond training against the learning rate, if rates vary.
+    """The metric within and beyond training against the learning rate, if rates vary.
 
     Each panel has two axes.
     """
@@ -134,41 +135,47 @@ def learning_rate(data: Plotted) -> "Figure | None":
         return None
     # A study may compare rates without declaring them as tuned. Here its variants have all rates.
     data = plotted.of(data.full, [_RATE])
-    titles = {
-        "in_distribution": "up to the training length",
-        "exact_match": str(data.full.spec.extrapolation.point),
-    }
-    rates = _rates(data, list(titles))
+    is_text = data.full.is_of_text
+    name = data.full.headline if is_text else "exact_match"
+    point = data.full.spec.extrapolation.point
+    within = MetricSpec("in_distribution", point, label="up to the training length")
+    if is_text:  # it has bits in place of exact match
+        within = MetricSpec(name, MetricPoint(at=1), label="at the training length")
+    shown = [within, MetricSpec(name, point, label=str(point))]
+    rates = _rates(data, shown)
     if rates.empty:
         return None
-    is_solved = rates.groupby([rates["variant"].map(data.keys), "x"])["solved"].any()
+    is_solved = rates.groupby([rates["variant"].map(data.keys), "x"])["solved"].any() | is_text
     hollow = set(is_solved.index[~is_solved])
     varied = set(rates["variant"])
     panels = [panel for panel in data.panels if not varied.isdisjoint(panel.names)]
-    figure, grid = pictures.grid_of(panels, list(titles.values()))
-    for axes, (panel, metric) in zip(grid, itertools.product(panels, titles), strict=True):
+    titles = [metric.label for metric in shown]
+    figure, grid = pictures.grid_of(panels, titles)
+    for axes, (panel, title) in zip(grid, itertools.product(panels, titles), strict=True):
         names = [name for name in panel.names if name in varied]
-        pictures.draw(axes, data, rates, names, y=metric, hollow=hollow)
+        pictures.draw(axes, data, rates, names, y=title, hollow=hollow)
         of_panel = rates[rates["variant"].isin(names)]
         for _, chosen in of_panel[of_panel["is_chosen"]].groupby("variant", sort=False):
-            center = statistics.center(chosen[metric].dropna().tolist())
+            center = statistics.center(chosen[title].dropna().tolist())
             if center is not None:
                 axes.plot(chosen["x"].iloc[0], center.point, linestyle="none", **_RING)
         drawing.ticks_at(axes, of_panel["x"].tolist())
         axes.set_xlabel("peak learning rate")
-        drawing.shares(axes)
-    grid[0].set_ylabel("exact match")
+        if not is_text:
+            drawing.shares(axes)
+    label = metrics.BY_NAME[name].label
+    grid[0].set_ylabel(label)
     drawing.legend(figure)
     caption = pictures.caption(data, sorted(varied), has_hollow=bool(hollow))
     words = f"Circles mark the learning rate with the lowest validation loss. {caption}"
-    drawing.titles(figure, "Exact match against learning rate", words)
+    drawing.titles(figure, f"{label.capitalize()} against learning rate", words)
     return figure
 
 
-def _rates(data: Plotted, names: Sequence[str]) -> pd.DataFrame:
-    """Return metrics at the point of extrapolation, for every run of each rate.
+def _rates(data: Plotted, shown: Sequence[MetricSpec]) -> pd.DataFrame:
+    """Return metrics at their points, for every run of each rate.
 
-    Columns: those of the cases, x (the rate in the config), is_chosen, and one for each metric.
+    Columns: those of the cases, x (the rate in the config), is_chosen, and the labels of metrics.
     Variants with a single rate are left out.
     """
     chosen = data.study
@@ -179,7 +186,7 @@ def _rates(data: Plotted, names: Sequence[str]) -> pd.DataFrame:
     cases = chosen.candidates.merge(flags, on=["variant", "candidate"])
     cases = cases[(cases["status"] == "finished") & (cases["evaluation"] == 0)]
     cases["x"] = [paths.value_at(config, _RATE) for config in cases["config"]]
-    point = data.full.spec.extrapolation.point
-    for name in names:
-        cases[name] = summary.values_at(data.full, cases, name, point)["value"].to_numpy()
+    for metric in shown:
+        values = summary.values_at(data.full, cases, metric.name, metric.point)
+        cases[metric.label] = values["value"].to_numpy()
     return cases

@@ -3,9 +3,9 @@
 import pytest
 
 from pe_lab.contrib.prose.numbers import Prose
-from pe_lab.results import tables
+from pe_lab.results import frame, tables
 from pe_lab.runs.errors import UserError
-from tests.results import contrasts
+from tests.results import contrasts, test_text_study
 from tests.results.test_selection import tuned
 
 
@@ -150,3 +150,17 @@ def test_a_table_is_looked_up_by_its_title(tmp_path):
     assert table_cells(found.table_titled("By length"))[1] == ["rope", "1.00", "0.30"]
     with pytest.raises(UserError, match="By length"):
         found.table_titled("By lengths")
+
+
+def test_the_numbers_of_a_text_are_its_bits(tmp_path):
+    found = Prose(frame.read(test_text_study.folder_of(tmp_path)))
+    assert found.centers(["rope", "alibi"], 32) == "3.000 and 1.900"
+    assert found.each_seed("alibi", 32) == "1.900 and 1.900"
+    for count in (found.solved, found.extrapolates, found.share):
+        with pytest.raises(UserError, match="fake is of a text, which has nothing to solve"):
+            count("rope")
+
+
+def test_the_numbers_of_a_tuned_text_are_its_bits_at_each_setting(tmp_path):
+    found = Prose(test_text_study.tuned(tmp_path))
+    assert found.by_setting("alibi", 32) == "1.900 at 0.1 and 2.400 at 0.2"
