@@ -17,7 +17,7 @@ from pe_lab.results import (
 from pe_lab.results.compare import Comparison
 from pe_lab.results.formats import DASH, Cell, Table, decimals, difference, number, p_value, signed
 from pe_lab.results.study import Study
-from pe_lab.runs.studies.analysis_spec import Figure, Literature, has_labels
+from pe_lab.runs.studies.analysis_spec import Figure, Literature
 
 _PUBLISHED = (
     "*published* is copied from the source, *ours* is the median over our seeds. The protocols may "
@@ -193,12 +193,8 @@ def _figures(study: Study, literature: Literature) -> Table:
 def _figure(study: Study, figure: Figure) -> tuple[Cell, ...]:
     metric = figure.metric
     published = Cell(number(figure.value, metrics.BY_NAME[metric.name].style), figure.value)
-    names = []
-    for name, row in study.by_name.items():
-        is_named = has_labels(variant_names.labels(study, name), figure.variant)
-        # The published figure is of a run as trained.
-        if is_named and not row["override"] and row["finished"]:
-            names.append(name)
+    names = variant_names.meant(study, figure.variant)
+    names = [name for name in names if study.by_name[name]["finished"]]
     ours = Cell(DASH)
     # Labels that several variants have do not say which one is meant.
     if len(names) == 1:

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from pe_lab.results.study import EVALUATED_WITH, Study
-from pe_lab.runs.studies.analysis_spec import SEED_AXES, SEPARATOR
+from pe_lab.runs.studies.analysis_spec import SEED_AXES, SEPARATOR, has_labels
 
 
 def names(study: str, labels: Sequence[Mapping[str, str]]) -> list[str]:
@@ -44,3 +44,9 @@ def labels(study: Study, name: str) -> dict[str, str]:
     row = study.by_name[name]
     axes = study.axes if not row["override"] else (*study.axes, EVALUATED_WITH, *row["grid"])
     return {axis: row[axis] for axis in axes}
+
+
+def meant(study: Study, name: str) -> list[str]:
+    """Return the variants as trained that a name means: the one that has it, or all its labels."""
+    trained = study.trained.index
+    return [name] if name in trained else [v for v in trained if has_labels(labels(study, v), name)]

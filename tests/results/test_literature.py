@@ -38,3 +38,18 @@ def test_a_figure_at_a_length_that_was_not_measured_has_a_dash_next_to_it(tmp_pa
 def test_a_figure_of_an_unknown_variant_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"\(analysis: literature\) has no 'ropes'"):
         rows(tmp_path, ("ropes", 8, 0.91))
+
+
+@pytest.mark.slow
+def test_a_figure_of_a_name_is_of_its_variant_and_not_of_others_with_this_label(tmp_path):
+    entries = []
+    for name, scheme, value in (("rope", "", 0.5), ("rope", "shifted", 0.2), ("nope", "", 0.3)):
+        run = record(f"{name}{scheme}", test={8: value})
+        entries.append((point(name, 0, positions=scheme), run))
+    source = dict(source="Doe 2024", figures=[("rope", 8, 0.9), ("shifted", 8, 0.9)])
+    (table,) = [
+        table
+        for table in tables.of(study(tmp_path, *entries, literature=[source]))
+        if table.title == "Figures of the literature: Doe 2024"
+    ]
+    assert [row[-1] for row in cells(table)[1:]] == ["0.50", "0.20"]

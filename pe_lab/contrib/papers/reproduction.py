@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from pe_lab.contrib.papers import verdicts
 from pe_lab.contrib.papers.verdicts import DECIDED, FEWEST_SEEDS, Verdict
-from pe_lab.results import comparable, compare, metrics, selection, statistics
+from pe_lab.results import comparable, compare, metrics, selection, statistics, variant_names
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
+from pe_lab.runs.errors import unknown
 from pe_lab.runs.studies.analysis_spec import Claim, Contrast, MetricPoint, MetricSpec
 
 CHANCE_MARGIN = 0.05  # of a metric, above its chance level
@@ -68,12 +69,16 @@ class Outcome:
 
 
 def outcomes(study: Study) -> list[Outcome]:
-    """Return the outcome of every claim of the spec, for each pair of variants that it names."""
+    """Return the outcome of every claim of the spec, for each variant or pair that it names.
+
+    Raises:
+      UserError: the study has none.
+    """
     chosen = selection.choose(study)
     of_claims = []
     for claim in chosen.spec.reproduction.claims:
         if not claim.b:
-            of_claims.append(_of_figure(chosen, claim))
+            of_claims += [_of_figure(chosen, claim, name) for name in _named(chosen, claim.a)]
             continue
         pairs = compare.pairs(chosen, Contrast(claim.a, claim.b))
         if claim.is_mean:
@@ -82,6 +87,13 @@ def outcomes(study: Study) -> list[Outcome]:
             of_claims += [_of_pair(chosen, claim, *pair) for pair in pairs]
     readings = [*of_claims, *_of_contrasts(chosen)]
     return [_compared_with(chosen, outcome, readings) for outcome in of_claims]
+
+
+def _named(study: Study, name: str) -> list[str]:
+    names = [name] if name in study.by_name else variant_names.meant(study, name)
+    if not names:
+        raise unknown("The study (analysis: reproduction)", name, study.by_name)
+    return names
 
 
 def _of_contrasts(study: Study) -> list[Outcome]:
@@ -204,38 +216,36 @@ def _signed(interval: Interval, sign: int) -> Interval:
     return interval if sign > 0 else Interval(-interval.high, -interval.low, interval.kind)
 
 
-def _of_figure(study: Study, claim: Claim) -> Outcome:
+def _of_figure(study: Study, claim: Claim, a: str) -> Outcome:
     metric = metric_of(study, claim)
-    of_seeds = compare.by_seed(study, claim.a, metric)
+    of_seeds = compare.by_seed(study, a, metric)
     values = list(of_seeds.values())
-    solved: tuple[int, ...] = (_num_solved(study, claim.a),)
-    is_solved = _has_enough_solved(study, (claim.a,), metric.point)
+    solved: tuple[int, ...] = (_num_solved(study, a),)
+    is_solved = _has_enough_solved(study, (a,), metric.point)
     if claim.first_solved:
-        seeds, num_drawn = _first_solved(study, claim)
+        seeds, num_drawn = _first_solved(study, a, claim.first_solved)
         values = [of_seeds[seed] for seed in seeds if seed in of_seeds]
         solved, is_solved = (len(seeds), num_drawn), len(seeds) == claim.first_solved
     interval = compare.of_mean(values, metrics.BY_NAME[metric.name].range)
     result: Verdict = "undecided"
     reason = "a number is compared at the authors' size alone"
     if study.spec.reproduction.is_authors_size:
-        reason = ""
+        reason = "" if is_solved else _few_of_text(study, (a,))
         if interval is not None:
             sign = _sign(metric)
             signed, theirs = _signed(interval, sign), sign * claim.figures[0]
             result = verdicts.verdict_on_figure(signed, theirs, is_solved=is_solved)
     means = (statistics.mean(values),)
-    return Outcome(
-        claim, claim.a, "", metric, (), means, interval, solved, is_solved, result, reason
-    )
+    return Outcome(claim, a, "", metric, (), means, interval, solved, is_solved, result, reason)
 
 
-def _first_solved(study: Study, claim: Claim) -> tuple[list[tuple[int, int]], int]:
+def _first_solved(study: Study, name: str, count: int) -> tuple[list[tuple[int, int]], int]:
     """Return the first seeds that solve the training lengths, and how many were drawn for them."""
-    cases = study.cases_of(claim.a).sort_values(["seed", "data_seed"])
+    cases = study.cases_of(name).sort_values(["seed", "data_seed"])
     cases = cases[cases["status"] != "failed"]
     is_solved = cases["solved"].astype(bool)
-    if is_solved.sum() > claim.first_solved:
-        cases = cases[is_solved.cumsum().shift(fill_value=0) < claim.first_solved]
+    if is_solved.sum() > count:
+        cases = cases[is_solved.cumsum().shift(fill_value=0) < count]
     solved = cases[cases["solved"].astype(bool)]
     return list(zip(solved["seed"].tolist(), solved["data_seed"].tolist(), strict=True)), len(cases)
 

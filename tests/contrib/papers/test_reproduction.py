@@ -5,12 +5,12 @@ import importlib
 import pytest
 
 from pe_lab.contrib.papers import reproduction, verdicts
-from pe_lab.results import read_analysis_spec
+from pe_lab.results import frame, read_analysis_spec
 from pe_lab.results.statistics import Interval
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import record_rows
 from pe_lab.runs.studies import check_analysis_spec
-from tests.results import studies
+from tests.results import studies, test_text_study
 from tests.results.contrasts import study
 from tests.results.fake_study import point, record
 
@@ -309,3 +309,26 @@ def test_claims_of_the_papers_name_variants_of_their_sweep(name, forms):
         ]
         check_analysis_spec.check(spec, labels)
         assert spec.reproduction.claims
+
+
+def test_a_claim_about_a_text_says_how_many_runs_finished(tmp_path):
+    values = {"paper": "Doe 2024", "claims": [claim()]}
+    folder = test_text_study.folder_of(tmp_path, {"reproduction": values})
+    (outcome,) = reproduction.outcomes(frame.read(folder))
+    assert (outcome.verdict, outcome.solved) == ("undecided", (2, 2))
+    assert outcome.reason == "fewer than 5 runs of a text finished"
+
+
+def test_a_figure_is_of_the_variant_that_its_labels_name(tmp_path):
+    values = {"paper": "Doe 2024", "claims": [claim(b="", figures=(0.9,))]}
+    entries = []
+    for name in ("rope", "alibi"):
+        run = record(name, test={8: 0.5}, validation={4: 1.0})
+        entries.append((point(name, 0, positions=f"of {name}"), run))
+    of_rope = studies.study(tmp_path, *entries, reproduction=values)
+    (outcome,) = reproduction.outcomes(of_rope)
+    assert (outcome.a, outcome.means) == ("rope · of rope", (0.5,))
+    values["claims"] = [claim("rope · of alibi", "", figures=(0.9,))]
+    of_none = studies.study(tmp_path / "none", *entries, reproduction=values)
+    with pytest.raises(UserError, match=r"\(analysis: reproduction\) has no 'rope · of alibi'"):
+        reproduction.outcomes(of_none)
