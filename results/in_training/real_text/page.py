@@ -1,0 +1,81 @@
+"""The declared statements of real_text: which rows gain from context, and the tiers on text."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from docs.build import markdown
+from docs.build.published import STUDIES
+from docs.build.suite_rows import FOLDERS
+from experiments.declared import common, text_tiers
+from pe_lab.contrib.prose.numbers import listed
+from pe_lab.metrics import bits_per_byte
+from pe_lab.results import frame, selection, standard_tables, summary
+from pe_lab.results.formats import Cell
+from pe_lab.results.study import Study
+from pe_lab.runs.studies.analysis_spec import MetricPoint, MetricSpec
+
+# What the config expects of a row's gain at four times the training length.
+EXPECTED = {
+    "alibi": "gains",
+    "alibi(learn_slopes=True)": "gains",
+    "kerple": "gains",
+    "fox": "gains",
+    "rope": "loses",
+    "sinusoidal": "loses",
+    "nope": "loses",
+}
+
+
+def lookups(root: Path) -> dict[str, Any]:
+    study = frame.read(root / STUDIES / "real_text")
+    chosen = selection.choose(study)
+    suite = common.read([str(root / folder) for folder in FOLDERS.values()])
+    tier_rows, order = text_tiers.tiers(study, suite)
+    gains = {name: _gain(chosen, name) for name in chosen.by_name}
+
+    def named(sign: str) -> str:
+        """The rows whose gain has this sign."""
+        return listed(f"`{name}`" for name, cell in gains.items() if _sign(cell) == sign)
+
+    return {
+        "scored": str(bits_per_byte.num_scored(study.cases["config"].iloc[0])),
+        "gains": markdown.table(_gain_rows(gains)),
+        "named": named,
+        "bits": lambda name, length: _bits(chosen, name, length),
+        "tiers": markdown.table(
+            [["row", "bits per byte", "solved runs of the suite that extrapolate"]]
+            + [[f"`{name}`", bits, share.replace("+", "")] for name, bits, share in tier_rows]
+        ),
+        "order": order,
+    }
+
+
+def _gain_rows(gains: dict[str, Cell]) -> list[Sequence[str]]:
+    rows: list[Sequence[str]] = [["row", "gain", "declared rule", "expected"]]
+    for name, cell in gains.items():
+        rows.append([f"`{name}`", cell.text, _sign(cell), EXPECTED.get(name, "–")])
+    return rows
+
+
+def _gain(study: Study, name: str) -> Cell:
+    return _cell(study, name, MetricSpec("context_gain", show=standard_tables.center(study)))
+
+
+def _bits(study: Study, name: str, length: int) -> str:
+    point = MetricPoint(length=length)
+    return _cell(study, name, MetricSpec(study.headline, point, standard_tables.center(study))).text
+
+
+def _cell(study: Study, name: str, metric: MetricSpec) -> Cell:
+    cases = study.cases[study.cases["variant"] == name]
+    return summary.of_metric(study, cases, metric).of(name)
+
+
+def _sign(cell: Cell) -> str:
+    """Return "gains" or "loses" if the interval of a gain excludes 0."""
+    if cell.interval is None:
+        return "no interval"
+    if cell.interval.low > 0:
+        return "gains"
+    return "loses" if cell.interval.high < 0 else "undecided"
