@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pe_lab.cli import _config_files
 from pe_lab.cli._arguments import argument, flag, overrides, whole_number
+from pe_lab.runs.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,15 @@ def run(options: Options) -> int:
 
     for task, counts in example_counts(config.expanded().runs).items():
         built = plugins.build("tasks", task)
+        lengths = sorted({n for split, n in counts if split == "test"})
+        for length in lengths:
+            if length < built.min_length or length > (built.max_length or length):
+                raise UserError(
+                    f"{task.name} with these arguments has no examples of length {length}, which "
+                    f"config.evaluate.lengths has."
+                )
         print(f"\n{label(task.to_dict())}")
-        for length in sorted({n for split, n in counts if split == "test"}):
+        for length in lengths:
             print(f"  {length} {built.length_name}")
             for prompt, target in evaluation_data.as_text(built, length, options.count):
                 print(f"    {prompt} -> {target}")

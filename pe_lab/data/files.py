@@ -121,7 +121,7 @@ def _of_lines(file: Path, field: str) -> Iterator[object]:
     for number, line in enumerate(utf8(file).splitlines(), start=1):
         try:
             row = msgspec.json.decode(line)
-        except msgspec.DecodeError as e:
+        except (msgspec.DecodeError, RecursionError) as e:
             raise UserError(f"Line {number} of {file} is not JSON ({one_line(e)}).") from e
         yield row.get(field) if isinstance(row, dict) else None
 
@@ -134,5 +134,6 @@ def _of_rows(file: Path, field: str) -> Iterator[object]:
         with parquet.ParquetFile(file) as rows:
             for batch in rows.iter_batches(columns=[field]):
                 yield from batch.column(field).to_pylist()
-    except (OSError, KeyError, pyarrow.ArrowException) as e:
+    # A UnicodeDecodeError: Parquet does not check that its texts are UTF-8.
+    except (OSError, KeyError, UnicodeDecodeError, pyarrow.ArrowException) as e:
         raise UserError(f"The text {file} cannot be read ({one_line(e)}).") from e

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pe_lab.data import files
-from pe_lab.runs.errors import UserError
+from pe_lab.runs.errors import UserError, one_line
 
 Row = Mapping[str, bytes]
 Rows = Mapping[str, Sequence[Row]]  # split -> its rows
@@ -39,8 +39,8 @@ def documents(path: Path, field: str = "text", splits: Splits = None) -> Rows:
         validation (or valid, val, dev) and test are the splits, without hidden ones.
 
     Raises:
-      UserError: there is no text, a link leads nowhere, the text is not UTF-8, or it is too short
-        for three splits.
+      UserError: there is no text, a link leads nowhere, a folder cannot be read, the text is not
+        UTF-8, or it is too short for three splits.
     """
     check_exists(path)
     if isinstance(splits, str):  # "named"
@@ -62,18 +62,44 @@ def check_exists(path: Path) -> None:
 def _documents(path: Path, field: str) -> Iterator[bytes]:
     """Yield the documents of a file, or of the files of a folder, that are not empty."""
     is_empty = True
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if any(part.startswith(".") for part in file.relative_to(path).parts):
-            continue
-        check_exists(file)
-        if not file.is_file():
-            continue
+    for file in files_of(path):
         for text in files.documents(file, field):
             if text.strip():
                 is_empty = False
                 yield text
     if is_empty:
-        raise UserError(f"The {'file' if path.is_file() else 'folder'} {path} holds no text.")
+        raise UserError(f"The {'folder' if path.is_dir() else 'file'} {path} holds no text.")
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files of a folder and of the folders below it, or a file itself, sorted.
+
+    Hidden ones are left out. A link to a folder is followed, unless that is read anyway.
+
+    Raises:
+      UserError: a link leads nowhere, or a folder cannot be read.
+    """
+    found = []
+    paths = [path]
+    links: list[Path] = []  # to folders: they come last, so that a folder keeps its own path
+    read = {*path.resolve().parents}  # a link to one of them is a loop
+    try:
+        while paths or links:
+            entry = paths.pop() if paths else links.pop(0)
+            check_exists(entry)
+            if entry.is_file():
+                found.append(entry)
+            if not entry.is_dir() or entry.resolve() in read:
+                continue
+            read.add(entry.resolve())
+            # Path.rglob takes a folder that cannot be read for an empty one.
+            for inner in sorted(entry.iterdir()):
+                if not inner.name.startswith("."):
+                    is_link = inner.is_symlink() and inner.is_dir()
+                    (links if is_link else paths).append(inner)
+    except OSError as e:
+        raise UserError(f"The folder {path} cannot be read ({one_line(e)}).") from e
+    return sorted(found)
 
 
 def _named(folder: Path, field: str) -> Rows:

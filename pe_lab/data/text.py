@@ -34,7 +34,7 @@ def prepare(rows: Rows, data_dir: Path) -> str:
     destination = data_dir / "corpus" / name / builders.VERSION
     try:
         builders.write_once(rows, name, data_dir, destination)
-    except OSError as e:
+    except (OSError, RuntimeError) as e:  # array_record raises the second for a full disk
         raise UserError(
             f"The folder {data_dir} cannot be written ({one_line(e)}): data_dir=FOLDER names "
             f"another."
@@ -95,6 +95,12 @@ def read(
       UserError: the set is missing, has no text, or is not stored as array_record.
     """
     try:
+        tfds.core.naming.parse_builder_name_kwargs(name)
+    except ValueError as e:
+        raise UserError(
+            f"{name!r} is not the name of a data set, such as lm1b or wiki40b/en:1.3.0."
+        ) from e
+    try:
         with _classes_of_tfds_alone():
             builder = tfds.core.read_only_builder.builder_from_files(name, data_dir=str(data_dir))
             available = dict(builder.info.features.items())
@@ -105,7 +111,7 @@ def read(
         raise
     except tfds.core.registered.DatasetNotFoundError as e:
         raise unknown(str(data_dir), name, [*made.HASHES, *names(data_dir)]) from e
-    except Exception as e:  # a wrong name, or a description of the set that is damaged
+    except Exception as e:  # a description of the set that is damaged
         raise UserError(f"{name!r} is no data set that can be read: {one_line(e)}") from e
     wanted_features = tuple(features) or _text_feature(name, available)
     texts = _texts(available)

@@ -16,8 +16,11 @@ def user_path(text: str) -> str:
     A shell does not replace it in --results=~/mine.
 
     Raises:
-      UserError: there is no such home: a folder called ~ would be a trap for `rm -r ~`.
+      UserError: the path is empty, which pathlib takes for the working directory; or there is no
+        such home: a folder called ~ would be a trap for `rm -r ~`.
     """
+    if not text:
+        raise UserError("A path is empty: name a file or a folder, or . for the working directory.")
     path = os.path.expanduser(text)
     if path.startswith("~"):
         raise UserError(f"The path {text!r} names a home folder that is not known: write it out.")

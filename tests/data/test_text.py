@@ -1,5 +1,6 @@
 import gzip
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -133,6 +134,7 @@ def test_every_format_gives_the_same_documents(tmp_path):
         ({"train-test.txt": "1"}, "", {"splits": "named"}, "two splits in its name: train, test"),
         ({"a": "1"}, "a", {"splits": "named"}, "splits='named' reads a folder"),
         ({"a.jsonl": '{"text": "1"}\nx'}, "a.jsonl", {}, "Line 2 of .*a.jsonl is not JSON"),
+        ({"a.jsonl": "[" * 100_000}, "a.jsonl", {}, "Line 1 of .*a.jsonl is not JSON .*recursion"),
         ({"a.jsonl": '{"text": 1}'}, "a.jsonl", {}, "no text 'text' in its line or row 1"),
         ({"a.gz": "no"}, "a.gz", {}, "a.gz cannot be read"),
         ({"a.zst": "no"}, "a.zst", {}, "a.zst cannot be read"),
@@ -142,6 +144,14 @@ def test_every_format_gives_the_same_documents(tmp_path):
 def test_bad_splits_and_formats_are_one_sentence(tmp_path, files, name, arguments, why):
     with pytest.raises(UserError, match=why):
         sources.documents(write(tmp_path, files) / name, **arguments)
+
+
+def test_a_text_of_parquet_that_is_not_utf8_is_one_sentence(tmp_path):
+    array = pyarrow.array([b"a", b"\xff"])
+    texts = pyarrow.Array.from_buffers(pyarrow.string(), len(array), array.buffers())
+    parquet.write_table(pyarrow.table({"text": texts}), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match=r"a.parquet cannot be read \('utf-8' codec can't decode"):
+        list(files.documents(tmp_path / "a.parquet"))
 
 
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.zst", "a.jsonl.gz", "a.parquet"])
@@ -233,6 +243,18 @@ def test_another_content_or_split_has_another_name(tmp_path):
     moved = {**ROWS, "validation": ROWS["test"], "test": ROWS["validation"]}
     joined = {**ROWS, "train": [{"text": "né\nb".encode()}, {"text": b"a"}]}
     assert len({text.prepare(rows, tmp_path) for rows in (ROWS, moved, joined)}) == 3
+
+
+def test_a_disk_without_room_is_one_sentence_and_nothing_is_left(tmp_path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, limits[1]))  # bytes of a file
+    try:
+        with pytest.raises(UserError, match=r"cannot be written \(.*File too large.*data_dir=FOLD"):
+            text.prepare(ROWS, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
+    assert text.read(text.prepare(ROWS, tmp_path), tmp_path)["validation"] == [(b"v",)]
 
 
 def test_the_later_of_two_that_prepare_at_once_leaves_the_first_ones(tmp_path, monkeypatch):

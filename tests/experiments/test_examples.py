@@ -47,3 +47,12 @@ def test_what_a_target_is_given_stands_in_brackets():
     words = target.split()
     assert any(word.startswith("[") and word.endswith("]") for word in words)
     assert not all(word.startswith("[") for word in words)
+
+
+def test_a_length_that_the_task_does_not_have_is_refused(tmp_path):
+    config = tmp_path / "small.py"
+    config.write_text(CONFIG, encoding="utf-8")
+    sentence = entry_points.refused("examples", config, "--config.evaluate.lengths=(3, 9)")
+    assert sentence == (
+        "copy with these arguments has no examples of length 9, which config.evaluate.lengths has."
+    )

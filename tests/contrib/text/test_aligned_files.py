@@ -45,6 +45,15 @@ def test_a_folder_gives_the_files_of_both_endings_and_one_source_stands_in_one_s
     )
 
 
+def test_a_folder_has_no_hidden_files_and_a_name_no_pattern(tmp_path):
+    files = {"a.de": "1\n2\n3", "a.en": "1\n2\n3", ".git/b.de": "4", ".c.de": "5", "e.de/f": "6"}
+    rows = aligned_files.pairs("de", "en", write(tmp_path, files))
+    assert pairs_of(rows) == [("1", "1"), ("2", "2"), ("3", "3")]
+    for source in ("*", "**", "[d]e"):
+        with pytest.raises(UserError, match="holds no files NAME"):
+            aligned_files.pairs(source, "en", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("files", "why"),
     [

@@ -77,6 +77,12 @@ def test_matching_files_of_a_package_are_extracted_and_pip_checks_the_hash(tmp_p
         ("p==1", {"hash": HASH, "include": ("*.rst",)}, r"p-1.tar.gz has no file like \*.rst"),
         ("folder", {"hash": HASH}, "--hash and --include are of a package"),
         ("nothing", {}, "has no 'nothing'"),
+        ("no.txt", {}, r"^There is no file or folder of text at no\.txt\.$"),
+        ("./no", {}, r"^There is no file or folder of text at no\.$"),
+        ("no/", {}, r"^There is no file or folder of text at no\.$"),
+        ("no:1", {}, r"^'no:1' is not the name of a data set, such as lm1b or wiki40b/en:1\.3\.0"),
+        ("wiki40b/en:1.3.0", {}, r"sets has no 'wiki40b/en:1\.3\.0'"),
+        ("", {}, r"^A path is empty: name a file or a folder, or . for the working directory"),
         ("stories", {"named": True}, "--named is of a folder: a data set has its own splits"),
     ],
 )

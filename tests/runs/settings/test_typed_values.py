@@ -58,3 +58,8 @@ def test_a_home_that_is_not_known_gives_no_folder_called_tilde(monkeypatch):
     assert user_path("a~/~") == "a~/~"
     with pytest.raises(UserError, match="names a home folder that is not known"):
         user_path("~no_such_user_here/x")
+
+
+def test_an_empty_path_is_not_the_working_directory():
+    with pytest.raises(UserError, match=r"^A path is empty: name a file or a folder, or "):
+        user_path("")

@@ -11,6 +11,7 @@ inside it, in which * matches a / too, selects files; --include may be repeated.
 2 for an error.
 """
 
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -19,9 +20,13 @@ from pathlib import Path
 
 from pe_lab.cli._arguments import argument, file_path, flag, whole_number
 from pe_lab.contrib.text import packages
+from pe_lab.data import sources
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.paths import user_path
 
 _EXCERPT = 60  # bytes
+# ./notes, notes/ or notes.txt. The name of a data set has a dot in its version alone.
+_LIKE_A_PATH = re.compile(r"[./~].*|.*/|[^:]*\.\w+")
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,10 @@ def run(options: Options) -> int:
     is_package = packages.is_requirement(options.source)
     if (options.hash or options.include) and not is_package:
         raise UserError("--hash and --include are of a package: NAME==VERSION.")
-    is_path = Path(options.source).exists()
+    path = Path(user_path(options.source))
+    is_path = path.exists()
+    if not is_package and _LIKE_A_PATH.fullmatch(options.source):
+        sources.check_exists(path)
     if options.named and not (is_package or is_path):
         raise UserError("--named is of a folder: a data set has its own splits.")
     name = options.source
@@ -55,13 +63,13 @@ def run(options: Options) -> int:
             packages.download(options.source, options.hash, patterns, Path(folder))
             name = _prepared(Path(folder), options)
     elif is_path:
-        name = _prepared(Path(options.source), options)
+        name = _prepared(path, options)
     _describe(name, fields, options)
     return 0
 
 
 def _prepared(path: Path, options: Options) -> str:
-    from pe_lab.data import sources, text  # TFDS takes a second to import
+    from pe_lab.data import text  # TFDS takes a second to import
 
     print("Reading the documents …", file=sys.stderr, flush=True)
     rows = sources.documents(path, options.field or "text", "named" if options.named else None)

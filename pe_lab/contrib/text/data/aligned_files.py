@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pe_lab.data import files
-from pe_lab.data.sources import Row, Rows, by_hash
+from pe_lab.data.sources import Row, Rows, by_hash, files_of
 from pe_lab.runs.errors import UserError
 
 
@@ -14,7 +14,8 @@ def pairs(source: str, target: str, folder: Path | None = None) -> Rows:
     by the hash of their source, without duplicates and pairs with an empty side.
 
     Raises:
-      UserError: files are missing, not UTF-8, not of equal length, or too short for three splits.
+      UserError: files are missing, cannot be read, are not UTF-8, not of equal length, or too short
+        for three splits.
     """
     file_pairs = [(Path(source), Path(target))]
     if folder is not None:
@@ -41,8 +42,8 @@ def pairs(source: str, target: str, folder: Path | None = None) -> Rows:
 
 
 def _matching_files(folder: Path, source: str, target: str) -> list[tuple[Path, Path]]:
-    """Return the pairs of files NAME.source and NAME.target of a folder."""
-    source_files = sorted(folder.rglob(f"*.{source}"))
+    """Return the pairs of files NAME.source and NAME.target of a folder, without hidden ones."""
+    source_files = [file for file in files_of(folder) if file.name.endswith(f".{source}")]
     if not source_files:
         raise UserError(f"The folder {folder} holds no files NAME.{source} and NAME.{target}.")
     pairs = []
