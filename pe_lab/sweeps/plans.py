@@ -108,7 +108,9 @@ def group_plan(group: RunGroup, label: str, setups: Setups | None) -> GroupPlan:
     setup_seconds = float(_SECONDS_A_PROGRAM * _SETUP_PROGRAMS)
     num_evaluations = _num_programs(group) - _SETUP_PROGRAMS
     rest_seconds = evaluation_seconds + _SECONDS_A_PROGRAM * num_evaluations
-    return GroupPlan(label, steps, num_members, train_seconds, setup_seconds, rest_seconds)
+    return GroupPlan(
+        label, steps, num_members, train_seconds, setup_seconds, rest_seconds, evaluation_seconds
+    )
 
 
 def _counted(count: int, noun: str) -> str:

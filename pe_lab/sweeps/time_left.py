@@ -24,6 +24,7 @@ class GroupPlan:
       train_seconds: the planned time of all its steps. A common factor does not matter.
       setup_seconds: the planned time before its first step, to start and compile.
       rest_seconds: the planned time outside of steps after that, to evaluate and save.
+      evaluation_seconds: the part of it that is planned at the rate of training.
     """
 
     label: str
@@ -32,6 +33,7 @@ class GroupPlan:
     train_seconds: float
     setup_seconds: float
     rest_seconds: float
+    evaluation_seconds: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -215,8 +217,13 @@ def _overall(groups: list[_Group], now: float) -> _Scale | None:
         return None
     none_measured = _Scale(train=1.0, setup=1.0, rest=0.0, last_share=1.0)
     scale = _scale(groups, now, none_measured)
-    # Before the first evaluation, it is as much slower than planned as compilation is.
-    return scale if scale.rest else dataclasses.replace(scale, rest=scale.setup)
+    if any(group.has_finished for group in groups):
+        return scale
+    # Before the first test, it is as much slower than planned as training and compilation.
+    test = sum(group.plan.evaluation_seconds for group in groups)
+    rest = sum(group.plan.rest_seconds for group in groups)
+    seconds = scale.train * test + scale.setup * (rest - test)
+    return dataclasses.replace(scale, rest=max(scale.rest, seconds / rest if rest else 0.0))
 
 
 def _mean(pairs: Iterable[tuple[float | int, float | int]]) -> float:

@@ -246,6 +246,16 @@ def test_the_time_left_follows_from_measured_times_and_the_plan(steps, seconds):
     assert estimate.seconds(now) == (seconds and pytest.approx(seconds))
 
 
+def test_before_the_first_evaluation_it_is_as_slow_as_training_and_its_program_as_the_setup():
+    plan = GroupPlan("", 100, 1, 100.0, 10.0, rest_seconds=60.0, evaluation_seconds=50.0)
+    estimate = TimeLeft({"a": plan, "b": plan})
+    estimate.add(*says("a", "started"), 0.0)
+    # The setup takes 40 s, of which a quarter is the start of the worker, and 50 steps take 25 s.
+    estimate.add(*at("a", 50, 2.0), 65.0)
+    rest = 0.5 * 50 + 3 * 10
+    assert estimate.seconds(65.0) == pytest.approx((25 + rest) + (30 + 50 + rest))
+
+
 def test_groups_of_one_shape_stay_together_beside_groups_of_other_steps():
     plans = {
         f"{steps} {index}": GroupPlan("", steps, 1, 10.0 + index / 10, 14.0, 7.0)
