@@ -121,10 +121,11 @@ def _inspect_run(study: Path, run_id: str, options: Options) -> None:
 def _compare_runs(study: Path, run_id: str, other_id: str, options: Options) -> None:
     from pe_lab.contrib.inspection.trained import attention_divergence  # imports JAX
     from pe_lab.contrib.inspection.trained.loaded_model import LoadedModel
+    from pe_lab.contrib.inspection.trained.run_inspection import trained_length
     from pe_lab.training.trained_runs import load
 
     runs = [load(study, name) for name in (run_id, other_id)]
-    lengths = tuple(options.lengths) or (runs[0].setup.run.train.max_length,)
+    lengths = tuple(options.lengths) or (trained_length(runs[0]),)
     one, other = (LoadedModel(run, lengths) for run in runs)
     for length in lengths:
         table = attention_divergence.table(attention_divergence.compare(one, other, length))

@@ -32,8 +32,8 @@ from pe_lab.contrib.inspection.trained.findings import (
 )
 from pe_lab.contrib.inspection.trained.loaded_model import EXAMPLES, LoadedModel, out_of_reach
 from pe_lab.contrib.inspection.trained.observations import FirstExample, Observations
+from pe_lab.runs.records.record_schema import Record
 from pe_lab.runs.studies import outcomes
-from pe_lab.training.setup import Setup
 from pe_lab.training.trained_runs import TrainedRun
 
 InputParts = Callable[[PyTree], input_embeddings.InputParts]
@@ -95,7 +95,7 @@ def lengths_of(trained: TrainedRun, lengths: Sequence[int] | None) -> tuple[int,
     """The given lengths; by default 1, 1.5 and 2 times the training length, within reach."""
     if lengths:
         return tuple(dict.fromkeys(lengths))
-    longest = trained.setup.run.train.max_length
+    longest = trained_length(trained)
     within_reach = [longest]
     for length in (longest * 3 // 2, 2 * longest):
         if out_of_reach(trained.setup, length) is not None:
@@ -104,13 +104,20 @@ def lengths_of(trained: TrainedRun, lengths: Sequence[int] | None) -> tuple[int,
     return tuple(dict.fromkeys(within_reach))
 
 
+def trained_length(trained: TrainedRun) -> int:
+    """The longest length of the training, and of those of the runs from which it started."""
+    exposure = trained.record["exposure"]
+    assert exposure is not None  # the record of a run that has finished
+    return exposure["max_length"]
+
+
 def _inspected_run(trained: TrainedRun, model: LoadedModel, lengths: Sequence[int]) -> InspectedRun:
     run = trained.setup.run
     return InspectedRun(
         run_id=run.run_id,
         config=trained.record["config"],
         unit=trained.setup.task.length_name,
-        trained_length=run.train.max_length,
+        trained_length=trained_length(trained),
         lengths=list(lengths),
         examples=model.num_examples,
         greedy=not model.one_pass,
@@ -152,7 +159,7 @@ def _course(
         exact_match = {int(n): value for n, value in point["exact_match"].items()}
         curve.append(ValidationPoint(point["step"], exact_match))
     threshold = trained.setup.task.threshold
-    course = TrainingCourse([], [], [], curve, threshold, solved_at(trained.setup, curve))
+    course = TrainingCourse([], [], [], curve, threshold, solved_at(trained.record))
     for step, params in snapshots:
         state = State(DURING, step, length)
         observed = _observe(model, state, params)
@@ -163,23 +170,11 @@ def _course(
     return course
 
 
-def solved_at(setup: Setup, curve: Sequence[ValidationPoint]) -> int | None:
+def solved_at(record: Record) -> int | None:
     """The first step of the curve at which the run counts as solved."""
-    exposure = {"max_length": setup.run.train.max_length, "solved_threshold": setup.task.threshold}
-    common = {
-        "split": "validation",
-        "metric": "exact_match",
-        "override": None,
-        "sources": None,
-    }
-    for point in curve:
-        rows = []
-        for length, value in point.exact_match.items():
-            rows.append({**common, "length": length, "value": value})
-        # The rule of the tables, so that a report never contradicts them.
-        if outcomes.is_solved({"status": "finished", "exposure": exposure, "rows": rows}):
-            return point.step
-    return None
+    # The rule of the tables, so that a report never contradicts them.
+    first = outcomes.steps_to_solve(record)
+    return first.step if first is not None and first.reached else None
 
 
 def _terms(state: State, observations: Observations) -> list[HeadTerms]:

@@ -19,6 +19,7 @@ from pe_lab.contrib.inspection.trained.findings import (
     TrainingCourse,
     ValidationPoint,
 )
+from pe_lab.contrib.inspection.trained.loaded_model import LoadedModel
 from pe_lab.contrib.inspection.trained.sections import training_course
 from pe_lab.contrib.inspection.trained.sections.section import LINES
 from tests import models
@@ -76,11 +77,35 @@ def test_it_is_solved_where_the_curve_first_has_the_threshold_up_to_the_training
     # not at step 6; length 5 has not and does not count
     assert (findings.course.threshold, findings.course.solved_at) == (0.99, 12)
     assert findings.course.curve == POINTS
-    setup = finished().setup
-    assert run_inspection.solved_at(setup, POINTS[:2]) is None
-    assert run_inspection.solved_at(setup, [ValidationPoint(0, {5: 1.0})]) is None
+
+
+def record(*points, longest=3):
+    """A finished run that has seen lengths up to `longest`, with (step, {length: value}) points."""
+    curve = [{"step": s, "exact_match": {str(n): v for n, v in e.items()}} for s, e in points]
+    exposure = {"max_length": longest, "solved_threshold": 0.99}
+    return {"status": "finished", "curve": curve, "exposure": exposure}
+
+
+def test_the_first_solved_step_is_that_of_the_tables():
+    below, above = (0, {3: 0.98, 5: 1.0}), (6, {3: 1.0, 5: 0.0})
+    assert run_inspection.solved_at(record(below, above)) == 6
+    assert run_inspection.solved_at(record(below)) is None
+    assert run_inspection.solved_at(record()) is None
+    assert run_inspection.solved_at(record((0, {5: 1.0}))) is None
     thrice = dict.fromkeys((1, 2, 3), 0.99)  # whose mean is a little less
-    assert run_inspection.solved_at(setup, [ValidationPoint(6, thrice)]) == 6
+    assert run_inspection.solved_at(record((6, thrice))) == 6
+
+
+def test_lengths_of_the_run_from_which_a_run_started_count_as_trained():
+    points = [(0, {3: 1.0, 5: 0.5}), (6, {3: 1.0, 5: 1.0})]
+    assert run_inspection.solved_at(record(*points)) == 0
+    assert run_inspection.solved_at(record(*points, longest=5)) == 6
+    trained = finished("rope", train__max_length=2, evaluate__lengths=(2,))
+    exposure = {**trained.record["exposure"], "max_length": 3}
+    child = dataclasses.replace(trained, record={**trained.record, "exposure": exposure})
+    assert run_inspection.lengths_of(child, None) == (3, 4, 6)
+    model = LoadedModel(child, (3,), num_examples=1)
+    assert run_inspection._inspected_run(child, model, (3,)).trained_length == 3
 
 
 @pytest.mark.full

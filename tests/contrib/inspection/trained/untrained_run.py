@@ -18,8 +18,10 @@ def finished(*encodings, params=None, **changes):
             lambda leaf: leaf[0],
             jax.jit(lambda r: initial_state(made, r))(tiny.members({"seed": run.seed})).params,
         )
+    exposure = {"max_length": run.train.max_length, "solved_threshold": made.task.threshold}
     return TrainedRun(
         made,
-        {"config": run.to_dict(), "curve": [], "cost": None},
+        {"config": run.to_dict(), "status": "finished", "curve": [], "cost": None}
+        | {"exposure": exposure},
         jax.tree.map(jnp.asarray, params),
     )
