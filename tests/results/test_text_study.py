@@ -255,3 +255,23 @@ def test_a_task_beside_a_text_is_compared_only_if_it_is_solved(tmp_path):
         ("alibi · text against rope · text", "–", ""),
         ("alibi · copy against rope · copy", "0/1, 0/1", f"not compared: {reason}"),
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lengths", [(8, 16), (8, 16, 32, 64)])
+def test_every_seed_of_a_text_is_a_dot_between_the_edges_of_its_axes(tmp_path, lengths):
+    entries = []
+    for index in range(12):
+        for seed in range(5):
+            bits = dict.fromkeys(lengths, 2.0 + index / 10)
+            entries.append((point(f"e{index}", seed), text_record(f"{index} {seed}", seed, bits)))
+    figure = pictures.by_length(plotted.of(frame.read(write_study(tmp_path, *entries))))
+    figure.canvas.draw()
+    num_dots = 0
+    for axes in figure.axes:
+        for line in axes.lines:
+            if line.get_marker() == ".":
+                places = line.get_transform().transform(line.get_xydata())
+                assert axes.get_window_extent().count_contains(places) == len(places)
+                num_dots += len(places)
+    assert num_dots == 12 * 5 * len(lengths)

@@ -14,9 +14,11 @@ from pe_lab.results.plots.plotted import Panel, Plotted
 from pe_lab.results.plots.plotted import tests as tests_of
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_ROOM_OF_DOTS = 0.4  # at each end of an axis, in its width by the number of lengths
 _TRAINING_END, _CHANCE = "training length", "chance level"
 
 
@@ -47,6 +49,9 @@ def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
             axes.plot(places, levels["value"], **drawing.GUIDE, linestyle="--", zorder=1.2)
             marks[_CHANCE] = "--"
         drawing.ticks_at(axes, numbers, "×" if relative else "")
+        if data.study.is_of_text:
+            # Dots are beside their length in points, and the edge of the axes would cut them.
+            axes.margins(x=_ROOM_OF_DOTS / len(numbers))
         units = data.study.variants.loc[names, "length_name"].unique()
         words = "length / training length" if relative else f"length ({' or '.join(units)})"
         axes.set_xlabel(words)
@@ -266,10 +271,13 @@ def _finish(
             axes.set_ylabel(label)
     names = list(itertools.chain(*(of_axes for _, of_axes in panels)))
     handles = [drawing.guide(name, linestyle) for name, linestyle in marks.items()]
-    # Sentences without a mark
-    handles += [drawing.guide(words, "none") for words in plotted.explained(data.study, names)]
-    drawing.legend(figure, handles)
+    drawing.legend(figure, [*handles, *signs(data, names)])
     drawing.titles(figure, title, caption(data, names, dots=dots))
+
+
+def signs(data: Plotted, names: Sequence[str]) -> "list[Artist]":
+    """Return the entries of a legend that explain the signs of some variants, without a mark."""
+    return [drawing.guide(words, "none") for words in plotted.explained(data.study, names)]
 
 
 def caption(

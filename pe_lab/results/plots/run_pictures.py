@@ -98,7 +98,7 @@ def by_attribute(data: Plotted, name: str) -> "Figure | None":
         axes.locator_params(axis="x", integer=True)
         drawing.shares(axes)
     grid[0].set_ylabel("exact match")
-    drawing.legend(figure)
+    drawing.legend(figure, pictures.signs(data, list(values["variant"].unique())))
     caption = pictures.caption(data, list(values["variant"].unique()))
     caption += (
         f" Of many values, neighbors are merged. Values with fewer than {_FEW} examples in all "
@@ -161,11 +161,13 @@ def learning_rate(data: Plotted) -> "Figure | None":
                 axes.plot(chosen["x"].iloc[0], center.point, linestyle="none", **_RING)
         drawing.ticks_at(axes, of_panel["x"].tolist())
         axes.set_xlabel("peak learning rate")
-        if not is_text:
+        if is_text:
+            axes.margins(y=0.1)  # room for a circle
+        else:
             drawing.shares(axes)
     label = metrics.BY_NAME[name].label
     grid[0].set_ylabel(label)
-    drawing.legend(figure)
+    drawing.legend(figure, pictures.signs(data, sorted(varied)))
     caption = pictures.caption(data, sorted(varied), has_hollow=bool(hollow))
     words = f"Circles mark the learning rate with the lowest validation loss. {caption}"
     drawing.titles(figure, f"{label.capitalize()} against learning rate", words)

@@ -56,6 +56,15 @@ def test_a_rate_is_hollow_if_none_of_its_seeds_is_solved(drawn, tmp_path):
         assert list(hollow.get_xdata()) == [0.003]
 
 
+def test_a_sign_in_the_picture_of_rates_is_explained(drawn, tmp_path):
+    entries = []
+    for rate in ("0.001", "0.003"):
+        run = record(rate, test={4: 1.0}, validation={4: 1.0}, reveals=True)
+        entries.append((point("rope", 0, **{"train.learning_rate": rate}), run))
+    names = legend(drawn(write_study(tmp_path, *entries))["learning_rate"])
+    assert names == ["RoPE †", "† reveals the target length"]
+
+
 def test_other_pictures_show_the_chosen_rates_only(drawn, tmp_path):
     analysis = {"tuned": ["train.learning_rate"]}
     folder = small(tmp_path, encodings=("rope",), rates=("0.001", "0.003"), analysis=analysis)
