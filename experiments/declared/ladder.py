@@ -42,7 +42,7 @@ def fall_of_rate_share(
       small, large: [row, rate, seed] of each task. Both sizes have the same rows and seeds.
 
     Returns:
-      The difference, and its jackknife interval over seeds.
+      The difference, and its jackknife interval over seeds, from -1 to 1 at most.
     """
     from scipy import stats
 
@@ -58,7 +58,8 @@ def fall_of_rate_share(
     estimates = [statistic((without(small, s), without(large, s))) for s in range(num_seeds)]
     quantile = stats.t.ppf((1 + statistics.CONFIDENCE) / 2, num_seeds - 1)
     half = quantile * (num_seeds - 1) ** 0.5 * float(np.std(estimates))
-    return center, Interval(center - half, center + half, "jackknife")
+    low, high = max(-1.0, center - half), min(1.0, center + half)
+    return center, Interval(float(low), float(high), "jackknife")
 
 
 def size_ladder_lines(
