@@ -54,11 +54,8 @@ def inspect_run(
       UserError: the run has no examples or positions for a length.
     """
     model = LoadedModel(trained, lengths, num_examples)
-    steps = trained.setup.run.train.steps
-    if trained.record["cost"] is not None:
-        steps = trained.record["cost"]["steps"]  # the criterion may have ended the run early
     missing = []
-    states = [(State(AFTER, steps, length), model.params) for length in lengths]
+    states = [(State(AFTER, trained.step, length), model.params) for length in lengths]
     initial = model.initial()
     if initial is None:
         missing.append("The state before training: this run started from another run.")

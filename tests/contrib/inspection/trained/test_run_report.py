@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import pytest
@@ -184,6 +185,18 @@ def test_without_an_encoding_at_the_input_the_page_says_so():
     assert findings.missing[0] in run_report.page(findings)
     assert {row.aligned for row in findings.attention} == {None}  # parity comes from no one token
     assert "This task names no token of the prompt." in run_report.page(findings)
+
+
+def test_a_run_that_goes_on_from_another_ends_at_the_last_step_of_its_curve():
+    """Such a run counts the steps that it keeps, and its cost does not."""
+    trained = finished(
+        "rope", model__num_layers=1, evaluate__num_examples=1, task={"name": "parity"}
+    )
+    record = {**trained.record, "cost": {"steps": 5}}
+    findings = run_inspection.inspect_run(
+        dataclasses.replace(trained, record=record, step=12), (2,)
+    )
+    assert {row.state.step for row in findings.probes} == {0, 12}
 
 
 @pytest.mark.parametrize(("longest", "lengths"), [(2, (2, 3, 4)), (4, (4, 6)), (1, (1, 2))])

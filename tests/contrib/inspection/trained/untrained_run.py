@@ -21,7 +21,7 @@ def finished(*encodings, params=None, **changes):
     exposure = {"max_length": run.train.max_length, "solved_threshold": made.task.threshold}
     return TrainedRun(
         made,
-        {"config": run.to_dict(), "status": "finished", "curve": [], "cost": None}
-        | {"exposure": exposure},
+        {"config": run.to_dict(), "status": "finished", "curve": [], "exposure": exposure},
         jax.tree.map(jnp.asarray, params),
+        step=run.train.steps,
     )
