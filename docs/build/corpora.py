@@ -17,8 +17,8 @@ from typing import TypedDict
 
 from docs.build import markdown
 from pe_lab import parts
+from pe_lab.contrib.text.data.made import stories
 from pe_lab.data import made
-from pe_lab.data.made import stories
 
 RECORD = Path("results/published/corpora/corpora.json")
 ORDER = 5  # bytes of context of the fixed counts

@@ -1,7 +1,7 @@
 """Corpora that code makes: equal bytes on every machine, without downloads.
 
-Each file has a corpus, as the rows that its function `rows` yields. A corpus never changes, because
-runs name it: another text gets another name. The file of `sentences` is in contrib/text.
+The files are in contrib/text. Each has a corpus, as the rows that its function `rows` yields. A
+corpus never changes, because runs name it: another text gets another name.
 """
 
 # Name -> hash of its content, in splits.

@@ -3,7 +3,7 @@ import itertools
 import pytest
 
 from pe_lab.contrib.text.data.made import sentences
-from pe_lab.data.made.words import ADJECTIVES, NOUNS, TRADES, VERBS
+from pe_lab.contrib.text.data.made.words import ADJECTIVES, NOUNS, TRADES, VERBS
 
 
 @pytest.fixture(scope="module")

@@ -1,1 +1,1 @@
-"""Corpora that code makes, in addition to those of pe_lab/data/made."""
+"""Corpora that code makes. pe_lab/data/made has their hashes."""

@@ -12,8 +12,8 @@ Source and target have this structure:
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pe_lab.data.made.draws import CorpusDraws
-from pe_lab.data.made.words import ADJECTIVES, NOUNS, TRADES, VERBS
+from pe_lab.contrib.text.data.made.draws import CorpusDraws
+from pe_lab.contrib.text.data.made.words import ADJECTIVES, NOUNS, TRADES, VERBS
 
 NUM_SENTENCES = 20_000
 _MAX_DEPTH = 2  # of relative clauses

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from docs.build import corpora
+from pe_lab.contrib.text.data.made import stories
+from pe_lab.contrib.text.data.made.draws import CorpusDraws
 from pe_lab.data import made, text
-from pe_lab.data.made import stories
-from pe_lab.data.made.draws import CorpusDraws
 from pe_lab.runs.errors import UserError
 
 

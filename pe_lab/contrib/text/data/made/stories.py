@@ -19,8 +19,8 @@ The docs show the bits per byte of a count model against the length of its conte
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pe_lab.data.made.draws import CorpusDraws
-from pe_lab.data.made.words import ADJECTIVES, NOUNS, TOPICS, TRADES, VERBS
+from pe_lab.contrib.text.data.made.draws import CorpusDraws
+from pe_lab.contrib.text.data.made.words import ADJECTIVES, NOUNS, TOPICS, TRADES, VERBS
 
 NUM_STORIES = 1_200
 _BRACKETS = ("()", "[]", "{}")
