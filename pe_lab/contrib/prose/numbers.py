@@ -95,8 +95,11 @@ class Prose:
     def _center(self, name: str, length: int, offset: int) -> float:
         value = self._cell(name, length, offset).value
         if not isinstance(value, int | float):
-            raise UserError(f"{self.chosen.name}: {name} has no number at length {length}.")
+            raise self._no_number(name, length)
         return float(value)
+
+    def _no_number(self, name: str, length: int) -> UserError:
+        return UserError(f"{self.chosen.name}: {name} has no number at length {length}.")
 
     def center(self, name: str, length: int, offset: int = 0) -> str:
         """Declared center over seeds.
@@ -121,7 +124,10 @@ class Prose:
 
     def each_seed(self, name: str, length: int, offset: int = 0) -> str:
         """Number of every seed, in the order of seeds."""
-        return listed(self._cell(name, length, offset, show="seeds").text.split())
+        texts = self._cell(name, length, offset, show="seeds").text.split()
+        if not set(texts) - {formats.DASH}:
+            raise self._no_number(name, length)
+        return listed(texts)
 
     def solved(self, *names: str) -> str:
         """Seeds that solve the training lengths, of all seeds of these variants."""
@@ -159,13 +165,15 @@ class Prose:
         candidates, settings = self.chosen.candidates, selection.settings_of(self.chosen, name)
         if candidates is None or settings.empty:
             raise UserError(f"{self.chosen.name} has no tuned settings of {name!r}.")
-        texts = []
+        texts, medians = [], []
         for setting, candidate in zip(settings["setting"], settings["candidate"], strict=True):
             cases = candidates[candidates["candidate"] == candidate]
             point = MetricPoint(length=length)
             values = summary.values_at(self.chosen, cases, self._metric, point)["value"]
-            median = statistics.median([*values.dropna()])
-            texts.append(f"{self._number(median)} at {setting}")
+            medians.append(statistics.median([*values.dropna()]))
+            texts.append(f"{self._number(medians[-1])} at {setting}")
+        if all(median is None for median in medians):
+            raise self._no_number(name, length)
         return listed(texts)
 
     def setting(self, path: str, *names: str) -> str:

@@ -50,6 +50,16 @@ def test_seeds_are_listed_in_their_order(tmp_path):
     assert found.each_seed("rope", 8) == "0.20, 0.90 and 0.30"
 
 
+def test_a_length_without_a_number_is_an_error(tmp_path):
+    found = study(tmp_path, {"rope": [0.2, 0.9]})
+    for number in (found.center, found.each_seed):
+        with pytest.raises(UserError, match="rope has no number at length 12"):
+            number("rope", 12)
+    found = Prose(test_text_study.tuned(tmp_path / "tuned"))
+    with pytest.raises(UserError, match="rope has no number at length 12"):
+        found.by_setting("rope", 12)
+
+
 def test_counts_are_summed_over_variants_and_unsolved_seeds_do_not_extrapolate(tmp_path):
     found = study(tmp_path, {"rope": [0.95, 0.2], "alibi": ([0.95], {"validation": {4: 0.1}})})
     assert found.solved("rope", "alibi") == "2 of 3"
