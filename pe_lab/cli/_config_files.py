@@ -30,7 +30,12 @@ HELP = "name or file of a config; with :FORM, one of its forms"
 _OTHER_TYPE = re.compile(  # what ml_collections raises
     r"override field '(.+?)'.* is of original type <class '(.+?)'> and .* type <class '(.+?)'>"
 )
-_KINDS = {int: "a whole number", float: "a number", bool: "True or False"}
+_KINDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    ConfigDict: "a group of keys",
+}
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ def _override(config: ConfigDict, overrides: Sequence[str]) -> None:
 
 
 def _other_type(config: ConfigDict, rest: Sequence[str]) -> UserError | None:
-    """Return the error of the first number or truth value that cannot be read."""
+    """Return the error of the first number, truth value or group that cannot be read."""
     for argument in rest:
         name, _, text = argument.partition("=")
         value: object = config
@@ -123,8 +128,13 @@ def _other_type(config: ConfigDict, rest: Sequence[str]) -> UserError | None:
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             read = None
         allowed = (int, float) if isinstance(value, float) else type(value)
-        if not isinstance(read, allowed):
-            return UserError(f"{name} must be {kind}, got {text!r}.")
+        if isinstance(value, ConfigDict):
+            allowed = dict
+        is_truth = isinstance(read, bool)  # which is an int
+        if not isinstance(read, allowed) or is_truth != isinstance(value, bool):
+            is_plugin = isinstance(value, ConfigDict) and "name" in value
+            advice = f" Did you mean {name}.name={text}?" if is_plugin else ""
+            return UserError(f"{name} must be {kind}, got {text!r}.{advice}")
     return None
 
 

@@ -1,6 +1,7 @@
 import gzip
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -232,6 +233,15 @@ def test_a_damaged_description_of_a_set_is_one_sentence(tmp_path, content):
         text.read(name, tmp_path)
 
 
+def test_a_damaged_corpus_is_to_be_prepared_again(tmp_path):
+    name = text.prepare(ROWS, tmp_path)
+    (tmp_path / name / "1.0.0" / "corpus-test.array_record-00000-of-00001").write_bytes(b"")
+    with pytest.raises(UserError, match="remove its folder, and prepare the text again"):
+        text.read(name, tmp_path)
+    shutil.rmtree(tmp_path / name)
+    assert text.read(text.prepare(ROWS, tmp_path), tmp_path)["validation"] == [(b"v",)]
+
+
 def test_nothing_is_left_in_the_temporary_directory(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
@@ -352,10 +362,11 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path):
         text.read("corpus/0", tmp_path)
     info = tmp_path / name / "1.0.0" / "dataset_info.json"
     info.write_text(json.dumps({**json.loads(info.read_text()), "fileFormat": "tfrecord"}))
+    shutil.copytree(tmp_path / name, tmp_path / "other")
     with pytest.raises(
-        UserError, match=f"{name} cannot be read without TensorFlow .*file_format='array_record'"
+        UserError, match=r"^other cannot be read without TensorFlow .*file_format='array_record'"
     ):
-        text.read(name, tmp_path)
+        text.read("other", tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(
         UserError, match=r"file cannot be written .*: data_dir=FOLDER names another"

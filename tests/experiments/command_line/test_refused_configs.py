@@ -90,6 +90,19 @@ def in_sweep(points):
             "--config.model.qk_norm must be True or False, got 'perhaps'.",
         ),
         (
+            ["--config=STUDY", "--config.seed=True"],
+            "--config.seed must be a whole number, got 'True'.",
+        ),
+        (
+            ["--config=STUDY", "--config.task=parity"],
+            "--config.task must be a group of keys, got 'parity'. Did you mean "
+            "--config.task.name=parity?",
+        ),
+        (
+            ["--config=STUDY", "--config.train=3"],
+            "--config.train must be a group of keys, got '3'.\n",
+        ),
+        (
             ["--config=STUDY", "--config.seeds=3"],
             "config has no 'seeds': `pe-lab sweep --seeds=3` trains the seeds 0 to 2.",
         ),
