@@ -85,7 +85,7 @@ def view_cache(cache: Cache, mask: Bool[Array, "b l"]) -> CacheViews:
       mask: True at the next tokens.
     """
     num_slots = cache.num_slots
-    counts = mask.sum(axis=1)
+    counts = mask.sum(axis=1, dtype=cache.filled.dtype)  # also where JAX has 64 bits
     filled = cache.filled + counts
     first_slot = cache.filled[:, None]
     index = jnp.arange(mask.shape[1])[None]

@@ -263,3 +263,13 @@ def test_a_prompt_may_be_read_in_pieces(layers):
         return jnp.concatenate(found, axis=1), own({"decoder": stream(tokens, positions)})
 
     models.assert_close(*pieces())
+
+
+def test_a_cache_keeps_its_types_where_jax_has_64_bits():
+    tokens, mask = prompts()
+    row = jnp.arange(P + T)[None, None]
+    with jax.enable_x64(True):
+        cache = start(model(), (row,), len(PROMPTS))
+        _, after = extend(model(), cache, tokens, mask)
+    types = [[leaf.dtype for leaf in jax.tree.leaves(tree)] for tree in (cache, after)]
+    assert types[0] == types[1]
