@@ -121,6 +121,17 @@ def test_only_files_of_tokens_that_are_not_hidden_are_shards(tmp_path):
     assert ids["validation"] == [*range(50, 60)]
 
 
+def test_a_link_to_a_folder_of_shards_is_followed_and_one_to_nothing_refused(tmp_path):
+    shard(tmp_path / "elsewhere" / "b.bin", range(20, 40))
+    shard(tmp_path / "shards" / "a.bin", range(20))
+    (tmp_path / "shards" / "more").symlink_to(tmp_path / "elsewhere")
+    task = LanguageModel(tokens=str(tmp_path / "shards"))
+    assert [*itertools.chain(*ids_of(task).values())] == [*range(40)]
+    (tmp_path / "shards" / "c.bin").symlink_to(tmp_path / "nothing")
+    with pytest.raises(UserError, match=r"^There is no file or folder of text at .*/c\.bin\.$"):
+        ids_of(LanguageModel(tokens=str(tmp_path / "shards")))
+
+
 @pytest.mark.parametrize("ids", [[7, 25] * 500, [0] * 1000, [9, 309] * 500, [900, 3] * 5])
 def test_plain_ids_that_look_like_halves_or_like_a_magic_number_are_read(tmp_path, ids):
     task = LanguageModel(**written(tmp_path, np.array([*ids, 20, 25], np.uint16).tobytes()))
@@ -142,6 +153,7 @@ def written(folder, content):
         (lambda f: written(f, b""), "are an empty file"),
         (lambda f: written(f, NUMPY), r"a file of NumPy; write its ids by array\.tofile"),
         (lambda f: {"tokens": shard(f / "a", IDS, 20240522)}, r"not known \(20240522\)"),
+        (lambda f: {"tokens": shard(f / "a", IDS, 12345)}, r"cut or not known \(12345\)"),
         (lambda f: written(f, header(20240520)[:1020]), r"that is cut or not known \(20240520\)"),
         (lambda f: written(f, header(20240801)[:6]), r"that is cut or not known \(20240801\)"),
         (lambda f: written(f, (IDS * 99).astype("<u4").tobytes()), 'set token_type="uint32"'),
@@ -165,6 +177,10 @@ def written(folder, content):
         (
             lambda f: {"tokens": shard(f / "a", IDS), "bytes_per_token": str(f / "none")},
             "none' cannot be read",
+        ),
+        (
+            lambda f: {"tokens": shard(f / "a", IDS), "bytes_per_token": "a\0b"},
+            "cannot be read .embedded null byte",
         ),
         (
             lambda f: {

@@ -130,17 +130,11 @@ def _tokens(entries: Sequence[Path], plain_type: str) -> Parts:
     for entry in entries:
         files = [entry]
         if entry.is_dir():
-            files = [file for file in sorted(entry.rglob("*.bin")) if _is_shard(file, entry)]
+            files = [file for file in sources.files_of(entry) if file.suffix == ".bin"]
         if not files:
             raise UserError(f"The folder {entry} has no file of tokens, NAME.bin.")
         shards += [_shard(file, plain_type) for file in files]
     return Parts(tuple(shards))
-
-
-def _is_shard(file: Path, folder: Path) -> bool:
-    """Whether a path below a folder is a file that is not hidden."""
-    is_hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return file.is_file() and not is_hidden
 
 
 def _shard(file: Path, plain_type: str) -> FilePart:
@@ -160,7 +154,10 @@ def _shard(file: Path, plain_type: str) -> FilePart:
         raise UserError(f"The tokens {file} are a file of NumPy; write its ids by array.tofile.")
     magic = int(header[0]) if len(header) else 0
     # Ids can be such a number too, but have no zeros after it.
-    is_unknown = magic in _MAGIC_NUMBERS and magic not in _KINDS and not header[16:].any()
+    num_stated = int(header[2]) if len(header) > 2 else 0
+    states_size = num_stated > 0 and version.size - _HEADER in (2 * num_stated, 4 * num_stated)
+    is_header = (magic in _MAGIC_NUMBERS or states_size) and not header[16:].any()
+    is_unknown = is_header and magic not in _KINDS
     if is_unknown or (magic in _KINDS and version.size < _HEADER):
         raise UserError(f"The tokens {file} have a header that is cut or not known ({magic}).")
     if magic not in _KINDS:
@@ -209,7 +206,7 @@ def _byte_lengths(file: Path) -> np.ndarray:
     """Return the bytes of each token id: line 1 is id 0."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as e:
+    except (OSError, ValueError) as e:  # a path with a zero byte, or another encoding
         raise UserError(f"bytes_per_token={str(file)!r} cannot be read ({one_line(e)}).") from e
     for number, line in enumerate(lines, start=1):
         if not _WHOLE_NUMBER.fullmatch(line):
