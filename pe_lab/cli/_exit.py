@@ -137,9 +137,7 @@ def _flush() -> None:
 def _stop() -> NoReturn:
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)  # this process ends already
-    _show_error(
-        "stopped; what is finished is kept, and the same command goes on from the last checkpoints"
-    )
+    _show_error("stopped; what is finished is kept, and the same command does the rest")
     # Threads of JAX and orbax, which may compute or read at this moment, end Python's own exit with
     # a segmentation fault.
     os._exit(130)
