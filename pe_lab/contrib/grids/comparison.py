@@ -1,6 +1,6 @@
 """One row of the suite beside published ones, in few columns, and a sentence about it.
 
-A cell counts runs as the front page does: those that extrapolate, of those that solve the training
+A cell counts runs as the README does: those that extrapolate, of those that solve the training
 lengths, at any learning rate. Published runs of other rates and seeds do not count here.
 """
 
@@ -37,8 +37,8 @@ def table(runs: pd.DataFrame, name: str, spec: AnalysisSpec, tasks: Sequence[str
         f"{_place(spec)}, of those that solve the training lengths. A dash: no run does."
     )
     remarks = [
-        f"The {_design(runs, name, spec)} of the suite count. The front page applies the same rule "
-        "to more rates and seeds.",
+        f"The {_design(runs, name, spec)} of the suite count. The README of pe_lab applies the "
+        "same rule to more rates and seeds.",
         "Brackets have 95 % Wilson intervals of the share, of an effective number of runs: runs of "
         "one seed may end alike. Intervals of so few seeds are wide.",
     ]
