@@ -1,4 +1,4 @@
-"""Training that goes on: a run that keeps the optimizer and the step of its parent."""
+"""Continued training: a run that keeps the optimizer and the step of its parent."""
 
 import re
 from pathlib import Path
@@ -211,7 +211,7 @@ def test_a_path_into_an_optimizer_ends_with_that_of_a_parameter():
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
-SECTION = PAGE.partition("## Training that goes on\n")[2].partition("\n## ")[0]
+SECTION = PAGE.partition("## Continued training\n")[2].partition("\n## ")[0]
 EXAMPLES = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
 
 
