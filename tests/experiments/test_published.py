@@ -20,19 +20,19 @@ def test_hours_are_summed_for_each_machine(tmp_path):
         run("alibi", 1800.0, "cpu: cpu"),
         run("fire", 180.0, "gpu: NVIDIA H200"),
     ]
-    found = Prose(frame.read(write_study(tmp_path, *runs)))
+    prose = Prose(frame.read(write_study(tmp_path, *runs)))
     expected = "1.5 h of a CPU core and 0.05 h on an NVIDIA H200"
-    assert published.training_time(found) == expected
+    assert published.training_time(prose) == expected
 
 
 def test_a_run_that_several_variants_share_counts_once(tmp_path):
     labels, record = run("rope", 3600.0, "cpu: cpu")
     again = {**labels, "model.encodings": "rope again"}
-    found = Prose(frame.read(write_study(tmp_path, (labels, record), (again, record))))
-    assert published.training_time(found) == "1 h of a CPU core"
+    prose = Prose(frame.read(write_study(tmp_path, (labels, record), (again, record))))
+    assert published.training_time(prose) == "1 h of a CPU core"
 
 
 def test_commits_are_named_with_their_runs(tmp_path):
-    found = study(tmp_path, {"rope": [0.5, 0.6, 0.7]})
-    found.study.cases["commit"] = ["b" * 40, "a" * 40, "a" * 40]
-    assert published.commits(found) == "2 runs at aaaaaaa and 1 run at bbbbbbb"
+    prose = study(tmp_path, {"rope": [0.5, 0.6, 0.7]})
+    prose.study.cases["commit"] = ["b" * 40, "a" * 40, "a" * 40]
+    assert published.commits(prose) == "2 runs at aaaaaaa and 1 run at bbbbbbb"
