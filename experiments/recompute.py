@@ -108,10 +108,11 @@ def _bits_per_byte(row: JsonObject, record: JsonObject) -> float | None:
     if config["task"].get("align") == "end":
         shortest = min(config["evaluate"]["lengths"])
         losses = losses[-max(1, shortest // 2) :] if row["length"] >= shortest else []
-    bytes_per_symbol = exposure.get("bytes_per_token", {}).get("test", 1.0)
-    if not losses or None in losses:
+    is_of_tokens = "corpus_tokens" in exposure
+    bytes_per_symbol = exposure.get("bytes_per_token") if is_of_tokens else {"test": 1.0}
+    if not losses or None in losses or bytes_per_symbol is None:
         return None
-    return math.fsum(losses) / len(losses) / math.log(2) / bytes_per_symbol
+    return math.fsum(losses) / len(losses) / math.log(2) / bytes_per_symbol["test"]
 
 
 def _runs(row: dict[str, str], entries: list[JsonObject]) -> list[str]:

@@ -44,6 +44,8 @@ def test_bits_per_byte_are_means_over_the_bytes_that_are_scored(align, length, l
     record = {"config": config, "exposure": None}
     bits = recompute._bits_per_byte({"length": length, "value": losses}, record)
     assert bits == (None if nats is None else pytest.approx(nats / math.log(2)))
-    record["exposure"] = {"bytes_per_token": {"test": 4.0}}
+    record["exposure"] = {"corpus_tokens": {}, "bytes_per_token": {"test": 4.0}}
     per_token = recompute._bits_per_byte({"length": length, "value": losses}, record)
     assert per_token == (None if nats is None else pytest.approx(bits / 4))
+    record["exposure"]["bytes_per_token"] = None
+    assert recompute._bits_per_byte({"length": length, "value": losses}, record) is None
