@@ -138,12 +138,14 @@ def read(
                 examples[split].append(texts_of_row)
         return examples
     except Exception as e:  # TFDS raises many types for formats that it cannot read
-        advice = "prepare it with file_format='array_record'"
-        if name.startswith("corpus/"):  # `prepare` wrote it so: it is damaged
-            advice = "remove its folder, and prepare the text again"
-        raise UserError(
-            f"{name} cannot be read without TensorFlow ({one_line(e)}): {advice}."
-        ) from e
+        raise _unreadable(name, e) from e
+
+
+def _unreadable(name: str, error: Exception) -> UserError:
+    advice = "prepare it with file_format='array_record'"
+    if name.startswith("corpus/"):  # `prepare` wrote it so: it is damaged
+        advice = "remove its folder, and prepare the text again"
+    return UserError(f"{name} cannot be read without TensorFlow ({one_line(error)}): {advice}.")
 
 
 _class_from_name = tfds.features.FeatureConnector.cls_from_name
