@@ -42,7 +42,7 @@ def lookups(root: Path, documents: Documents) -> dict[str, Any]:
     missing = [
         name
         for name in protocols.names(root)
-        if not any(study == name or study.startswith(f"{name}_") for study in tested)
+        if not any((root / STUDIES).glob(f"{name}*/study.json"))
     ]
     sections = [_section(name, tested[name], pages[name]["claims"]) for name in tested]
     return {

@@ -41,9 +41,9 @@ def test_a_finding_has_one_table_or_picture_both_judgments_and_its_study(finding
     assert len(exhibits) == 1
     assert re.findall(r"\*\*(.*?)\*\*", finding) == ["How sure.", "What it does not show."]
     assert re.search(r"^Stud(?:y|ies): \[.*\]\(\.\./results/published/", finding, re.MULTILINE)
-    # Until a study of another size or of real text is published.
+    # Until a study of another size is published.
     judged = finding.partition("**What it does not show.** ")[2].partition("\n")[0]
-    assert judged.endswith("One size (2 layers, width 64); not tried on real text.")
+    assert re.search(r"One size \(2 layers, width \d+\); [^.]*\btext\b[^.]*\.$", judged)
 
 
 def test_sentences_are_short_and_have_at_most_two_intervals():

@@ -295,7 +295,6 @@ def test_bad_claims_are_refused_with_one_sentence(values, error):
         ("coupling7", ((), ("scaled",))),
         ("abacus4", ((), ("scaled",))),
         ("jelassi3", ((), ("scaled",), ("longer",))),
-        ("lm_extrapolation", ((), ("scaled",))),
         ("ruoss15", ((), ("scaled",))),
     ],
 )

@@ -43,11 +43,13 @@ def lookups(root: Path) -> dict[str, Any]:
         "gains": markdown.table(_gain_rows(gains)),
         "named": named,
         "bits": lambda name, length: _bits(chosen, name, length),
+        "gain": lambda name: gains[name].text,
         "tiers": markdown.table(
             [["row", "bits per byte", "solved runs of the suite that extrapolate"]]
             + [[f"`{name}`", bits, share.replace("+", "")] for name, bits, share in tier_rows]
         ),
         "order": order,
+        "least_tau": f"{common.LEAST_TAU:g}",
     }
 
 
