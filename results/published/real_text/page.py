@@ -49,6 +49,8 @@ def lookups(root: Path) -> dict[str, Any]:
             + [[f"`{name}`", bits, share.replace("+", "")] for name, bits, share in tier_rows]
         ),
         "order": order,
+        "num_tasks": str(len(FOLDERS)),
+        "multiple": f"{study.spec.extrapolation.point.at:g}×",
         "least_tau": f"{common.LEAST_TAU:g}",
     }
 
