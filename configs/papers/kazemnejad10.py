@@ -3,7 +3,7 @@ encodings: does NoPE extend furthest?
 
     pe-lab sweep configs/papers/kazemnejad10.py
     pe-lab sweep configs/papers/kazemnejad10.py:scaled  # about 2.6 hours
-    pe-lab sweep configs/papers/kazemnejad10.py:longer  # five tasks, four layers, more steps
+    pe-lab sweep configs/papers/kazemnejad10.py:longer  # three tasks, more steps and seeds
     pe-lab sweep configs/papers/kazemnejad10.py:smoke   # one small run
 
 Protocol of Kazemnejad et al. 2023 (https://arxiv.org/abs/2305.19466): T5-base as a decoder (12
@@ -36,11 +36,15 @@ Scaled: the ten tasks with 2 layers, width 64 and 4 heads, copying and reversal 
 and up to 20 in the test, 4,000 steps of 32 at 1e-3 without dropout, six seeds (40 contrasts need
 them), the other settings as above.
 
-Longer: reversal, repeating, sorting, modular_sum, and copying of distinct symbols (in the paper's
-copy they may repeat), with four layers, 16,000 steps of which 960 warm up, and eight seeds. The
-tasks are trained up to 10 (sorting and modular_sum: 8) and tested up to twice as long. Each claim
-is read at 1.5 times the training length, on each task and on the mean over the tasks that both
-sides solve. It was declared before any run of this config.
+Longer: repeating, replacing and sorting, with the scaled form's models, 6,000 steps of which 360
+warm up, and eight seeds. Repeating and replacing are trained up to 10 and sorting up to 8, and the
+test is twice as long. Each claim is read at 1.5 times the training length, on each task and on the
+mean over the tasks that both sides solve. It was declared before any run of this config but a
+pilot: a decoder without positions with one seed that the form does not have (100). The pilot solves
+these three tasks. It has an exact match of 0.88 on copying of distinct symbols after 10,000 steps,
+and does not learn reversal, modular_sum, polynomial and lego. So the form has tasks that suit a
+decoder without positions. A first design, which was not trained, had four layers, 16,000 steps and
+the five tasks copying, reversal, repeating, sorting and modular_sum: 19 core-hours.
 """
 
 from configs.papers import forms
@@ -115,11 +119,6 @@ PUBLISHED = {
         "rope": (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     },
 }
-LONGER = [  # trained to 10 in the longer form
-    grid.labelled("copy distinct", dict(name="copy", num_symbols=100)),
-    grid.labelled("reverse", dict(name="reverse", num_symbols=100)),
-    dict(name="repeat"),
-]
 COPIES = [  # trained to 20, tested to 40
     grid.labelled("copy", dict(name="copy", num_symbols=100, distinct=False)),
     grid.labelled("reverse", dict(name="reverse", num_symbols=100)),
@@ -181,9 +180,8 @@ def get_config(form=""):
         c.train.update(steps=4000, batch_size=32, warmup_steps=240, learning_rate=1e-3)
         c.evaluate.update(num_examples=500, curve_every=1000)
     if form == "longer":
-        c.model.num_layers = 4
-        c.train.update(steps=16_000, warmup_steps=960)
-        c.evaluate.curve_every = 4000
+        c.train.update(steps=6000, warmup_steps=360)
+        c.evaluate.curve_every = 2000
     if form == "smoke":
         forms.smoke(c)
         c.train.min_length = 2  # of the shortest chain of lego
@@ -196,7 +194,7 @@ def sweep(form=""):
         last = {"model.encodings": ENCODINGS[-1:]}
         return grid.product({"task": SHORT[-1:]}, last, {"seed": range(1)})
     if form == "longer":
-        tasks = grid.concat(trained_on(4, 10, LONGER), trained_on(4, 8, SHORT[1:3]))
+        tasks = grid.concat(trained_on(4, 10, COPIES[2:]), trained_on(4, 8, SHORT[1:2]))
         return grid.product(tasks, {"model.encodings": ENCODINGS}, {"seed": range(8)})
     # Every pair of 1 to 8 digits is equally likely, as length 8 alone gives.
     pairs = {"train.lengths": dict(name="fixed"), "evaluate.validation_lengths": (8,)}
