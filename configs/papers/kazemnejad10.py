@@ -44,7 +44,7 @@ pilot: a decoder without positions with one seed that the form does not have (10
 these three tasks. It has an exact match of 0.88 on copying of distinct symbols after 10,000 steps,
 and does not learn reversal, modular_sum, polynomial and lego. So the form has tasks that suit a
 decoder without positions. A first design, which was not trained, had four layers, 16,000 steps and
-the five tasks copying, reversal, repeating, sorting and modular_sum: 19 core-hours.
+the five tasks copying, reversal, repeating, sorting and modular_sum: 19 core-hours by estimate.
 """
 
 from configs.papers import forms
