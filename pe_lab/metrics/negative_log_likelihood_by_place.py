@@ -15,6 +15,8 @@ the row negative_log_likelihood is.
 import functools
 import math
 
+import numpy as np
+
 from pe_lab.metrics.base import MeasuredMetric, Predictions, Sums
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.records.record_schema import JsonObject
@@ -47,10 +49,14 @@ class NegativeLogLikelihoodByPlace(MeasuredMetric):
         )
 
     def value(self, sums: Sums, num_tokens: int) -> list[float | None]:
-        """The mean of each index; None for an index that no target reaches."""
+        """The mean of each index; None for an index that no target reaches.
+
+        Each has the digits of a float32, as its sum. With those of a float64, records of long texts
+        are twice as large.
+        """
         means: list[float | None] = []
         for total, count in zip(sums.total[:num_tokens], sums.weight[:num_tokens], strict=True):
-            means.append(float(total / count) if count else None)
+            means.append(float(str(np.float32(total / count))) if count else None)
         return means
 
 
