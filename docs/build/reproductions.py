@@ -36,9 +36,6 @@ def lookups(root: Path, documents: Documents) -> dict[str, Any]:
     tested = {name: page["reproduction"] for name, page in pages.items()}
     claims = [claim for name, page in pages.items() for claim in _claims(name, page)]
     counts = Counter(claim["verdict"] for claim in claims)
-    papers: dict[str, dict[str, None]] = {}  # by verdict, in order and without repetition
-    for claim in claims:
-        papers.setdefault(claim["verdict"], {})[claim["paper"]] = None
     missing = [
         name
         for name in protocols.names(root)
@@ -51,10 +48,7 @@ def lookups(root: Path, documents: Documents) -> dict[str, Any]:
         "num_claims": str(counts.total()),
         "num_authors_size": str(counts["holds at the authors' size"]),
         "num_scaled": str(counts["holds, scaled"]),
-        "papers_scaled": listed(papers.get("holds, scaled", ["none"])),
-        "papers_authors_size": listed(papers.get("holds at the authors' size", ["none"])),
         "num_unsolved": str(sum(study["num_unsolved"] for study in tested.values())),
-        "papers": listed(dict.fromkeys(claim["paper"] for claim in claims)),
         "num_failing": str(counts["does not hold"]),
         "num_depending": str(counts["depends on the length"]),
         "num_unreached": str(counts["not reached at the authors' size"]),
@@ -72,7 +66,7 @@ def _claims(name: str, page: Document) -> list[dict[str, str]]:
     claims = []
     for row in rows:
         claim = dict(zip(header, row, strict=True))
-        claim["claim"] = claim["claim"].partition(" (a: ")[0]
+        claim["claim"], _, claim["variants"] = claim["claim"].partition(" (a: ")
         claim["verdict"], _, claim["reason"] = claim["verdict"].strip("*").partition("**: ")
         claims.append(claim | {"paper": page["reproduction"]["paper"], "study": _link(name)})
     return claims
