@@ -47,7 +47,6 @@ def test_a_row_has_the_numbers_of_the_paper_and_ours_and_the_verdict(tmp_path):
     assert [page[name] for name in counts] == ["3", "1", "0", "1", "1"]
     assert page["num_unsolved"] == "1"
     assert {claim["paper"] for claim in page["claims"]} == {"Doe 2024"}
-    assert (page["papers_scaled"], page["papers_authors_size"]) == ("Doe 2024", "none")
     holds, fails, undecided = page["sections"].splitlines()[-3:]
     assert "| **holds, scaled** |" in holds
     assert holds.endswith("| 0.80 and 0.30 | 0.92 and 0.52 | +0.40 [+0.40, +0.40] | 5 and 5 |")
