@@ -75,7 +75,7 @@ def test_rows_of_other_metrics_are_refused():
 @pytest.mark.parametrize("count", [3, 256])
 def test_a_mean_has_the_digits_of_a_float32_and_its_value(count):
     total = np.float32(count) * np.float32(1.1)
-    metric = by_place.NegativeLogLikelihoodByPlace()
+    metric = by_place.NegativeLogLikelihoodByPlace(by_place.METRIC)
     (mean,) = metric.value(Sums(np.array([total]), np.array([count], np.int32)), 1)
     assert len(repr(mean)) <= len("1.12345678")
     assert np.float32(mean) == np.float32(total / count)
