@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from configs import encoding_costs
 from docs.build import markdown
 from docs.build.costs import CLOSER_COSTS, COSTS, FOLDER, LATER_COSTS, Figures, figures
 from pe_lab.runs.plugins import plugins
@@ -50,6 +51,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "closer_load": loads(closer),
         "later_load": loads(later),
         "option_load": loads(options),
+        "options_not_measured": "; ".join(options_without_figures(options)),
         "later_commits": [_commit(later), _commit(options)],
         "seconds": [f"{figure['seconds_per_step']:.3f}" for figure in every["nope"]],
         "not_measured": ", ".join(not_measured({**every, **later})),
@@ -64,6 +66,11 @@ def not_measured(by_label: Figures) -> list[str]:
     """Return the encodings without figures, as code."""
     measured = {label.partition("(")[0] for label in by_label}
     return [f"`{name}`" for name in plugins.names("encodings") if name not in measured]
+
+
+def options_without_figures(by_label: Figures) -> list[str]:
+    """Return the options of the config without figures."""
+    return [label for label in encoding_costs.OPTIONS if label not in by_label]
 
 
 def _commit(by_label: Figures) -> str:
