@@ -5,8 +5,8 @@
         [--members=1,9] [--evaluation] [--peer] [--workers=2]
 
 By default the config is measured without its sweep. --compare measures every program of the sweep,
-which runs that differ in seed or learning rate share: one step of each in turn, relative to the
-first. --only selects some of them. --steps=0 only compiles.
+which runs that differ in seed or learning rate share: each in turns with the first, relative to it.
+--only selects some of them. --steps=0 only compiles.
 --profile reports the time of a step by the function of pe_lab that causes it. --members trains
 several seeds in one program. --evaluation times the whole evaluation and compares it with training.
 --peer compares the same model in x-transformers, in float32 and in half precision if torch has it

@@ -108,34 +108,34 @@ def over_nope(
 
 
 def compare(runs: Sequence[Run], num_steps: int) -> list[JsonObject]:
-    """Measure several runs in turns.
+    """Measure several runs, each in turns with the first.
 
     In each turn, two steps of the first run come before the step of a run, so that the second of
-    them and this step follow the same work. All three use the batch of the same step number.
+    them and this step follow the same work. All three use the batch of the same step number. Two
+    programs exist at a time: Linux limits the memory maps of a process, and dozens exceed it.
 
     Returns:
       For each run the entries of `measure`, and times_first: the median over the turns of its time
       divided by the time of the first run's step just before, with times_first_quartiles. The
       values of the first run show the noise of the machine.
     """
-    programs = [Program(run) for run in runs]
-    first = programs[0]
-    # [turn, run, 4]: seconds of the first run twice and of this run, then the machine's peak.
-    turns = np.array(
-        [
-            [
-                [*(p.seconds(i) for p in (first, first, program)), peak_flops()]
-                for program in programs
-            ]
-            for i in range(num_steps + 1 if num_steps else 0)
-        ]
-    )
-    costs = [program.costs() for program in programs]
-    # Turn 0 warms up. Column 0 is left out: that step only gives the next one its conditions.
+    first = Program(runs[0])
     return [
-        {**cost, **_times(turns[1:, i, 1:] if num_steps else None, cost["step_flops"])}
-        for i, cost in enumerate(costs)
+        _beside(first, first if i == 0 else Program(run), num_steps) for i, run in enumerate(runs)
     ]
+
+
+def _beside(first: Program, program: Program, num_steps: int) -> JsonObject:
+    """Return the entries of one run of `compare`."""
+    # [turn, 4]: seconds of the first run twice and of this run, then the machine's peak.
+    turns = [
+        [*(p.seconds(i) for p in (first, first, program)), peak_flops()]
+        for i in range(num_steps + 1 if num_steps else 0)
+    ]
+    costs = program.costs()
+    # Turn 0 warms up. Column 0 is left out: that step only gives the next one its conditions.
+    timed = np.array(turns)[1:, 1:] if num_steps else None
+    return {**costs, **_times(timed, costs["step_flops"])}
 
 
 def _times(turns: np.ndarray | None, step_flops: int) -> JsonObject:
