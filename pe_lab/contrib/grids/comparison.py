@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from pe_lab.contrib.grids.tables import setting_tables
-from pe_lab.results import notes
 from pe_lab.results.formats import DASH, Cell, Table, bracket
 from pe_lab.results.statistics import Interval
 from pe_lab.runs.records.record_schema import JsonObject
@@ -34,15 +33,16 @@ def table(runs: pd.DataFrame, name: str, spec: AnalysisSpec, tasks: Sequence[str
             lines.append([Cell(task), *cells])
     caption = (
         f"Runs with an exact match of at least {spec.extrapolation.threshold:g} at "
-        f"{_place(spec)}, of those that solve the training lengths. A dash: no run does."
+        f"{_place(spec)}, of those that solve the training lengths. A dash: none solves them."
     )
-    remarks = [
+    remarks = (
         f"The {_design(runs, name, spec)} of the suite count. The README of pe_lab applies the "
         "same rule to more rates and seeds.",
         "Brackets have 95 % Wilson intervals of the share, of an effective number of runs: runs of "
         "one seed may end alike. Intervals of so few seeds are wide.",
-    ]
-    return notes.table(f"{name} beside published rows", caption, ["task", *counts], lines, remarks)
+    )
+    rows = tuple(map(tuple, lines))
+    return Table(f"{name} beside published rows", caption, ("task", *counts), rows, remarks)
 
 
 def sentence(runs: pd.DataFrame, name: str, spec: AnalysisSpec, tasks: Sequence[str]) -> str:
@@ -51,8 +51,11 @@ def sentence(runs: pd.DataFrame, name: str, spec: AnalysisSpec, tasks: Sequence[
     parts = []
     for task in tasks:
         if task in of_own:
-            beside = ", ".join(f"{other} {_words(of_row.get(task))}" for other, of_row in others)
-            parts.append(f"{_words(of_own[task])} on {task}" + (f" ({beside})" if beside else ""))
+            part = _of_own(task, of_own[task])
+            if others:
+                beside = ", ".join(_of_other(other, of_row.get(task)) for other, of_row in others)
+                part += f" ({beside})"
+            parts.append(part)
     return (
         f"At {_place(spec)}, {own} has an exact match of at least "
         f"{spec.extrapolation.threshold:g} in {', '.join(parts)}. Runs count that solve the "
@@ -80,9 +83,19 @@ def _cell(numbers: JsonObject | None) -> Cell:
     return Cell(text, numbers["reliably"], interval)
 
 
-def _words(numbers: JsonObject | None) -> str:
+def _of_own(task: str, numbers: JsonObject) -> str:
+    if not numbers["solved"]:
+        return f"no run on {task}, because none solves it"
+    return f"{_share(numbers)} on {task}"
+
+
+def _of_other(name: str, numbers: JsonObject | None) -> str:
     if numbers is None or not numbers["solved"]:
-        return "none of 0"
+        return f"no run of {name} solves it"
+    return f"{name} {_share(numbers)}"
+
+
+def _share(numbers: JsonObject) -> str:
     return f"{numbers['extrapolates']} of {numbers['solved']} runs"
 
 

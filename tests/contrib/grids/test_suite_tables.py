@@ -288,4 +288,6 @@ def test_without_a_solved_run_a_row_has_a_dash(tmp_path, published):
     text = new.answer
     assert "\n| mine" not in text  # no line of the table of all rows
     assert "| copy | –    | 0/9 [0.00, 0.42] |" in text
-    assert "0.9 in none of 0 on copy (rope 0 of 9 runs)." in text
+    assert "A dash: none solves them." in text
+    assert "nobody has measured it" not in text  # the other meaning of a dash
+    assert "0.9 in no run on copy, because none solves it (rope 0 of 9 runs)." in text
