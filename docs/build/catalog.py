@@ -116,14 +116,10 @@ def untrained(name: str) -> UntrainedEncoding:
 
 def step_times(root: Path) -> dict[str, str]:
     """Map each measured encoding to its step times over NoPE's, at 80 and at 512 tokens."""
-    times: dict[str, str] = {}
-    # The closer record replaces figures of the other ones.
-    for record in (costs.COSTS, costs.LATER_COSTS, costs.CLOSER_COSTS):
-        for label, figures in costs.figures(root / record).items():
-            times[label.partition("(")[0]] = " / ".join(
-                f"{figure['times_first']:.2f}" for figure in figures
-            )
-    return times
+    return {
+        label.partition("(")[0]: " / ".join(f"{figure['times_first']:.2f}" for figure in figures)
+        for label, figures in costs.figures(root / costs.COSTS).items()
+    }
 
 
 def _section(name: str) -> str:

@@ -6,8 +6,6 @@ from typing import Any
 
 FOLDER = Path("results/published/encoding_costs")
 COSTS = FOLDER / "costs.json"
-CLOSER_COSTS = FOLDER / "targets.json"  # fewer encodings, more samples
-LATER_COSTS = FOLDER / "later.json"  # encodings that are newer than costs.json
 Figures = dict[str, list[dict[str, Any]]]
 
 

@@ -3,30 +3,28 @@
 from pathlib import Path
 from typing import Any
 
-from configs import encoding_costs
 from docs.build import markdown
-from docs.build.costs import CLOSER_COSTS, COSTS, FOLDER, LATER_COSTS, Figures, figures
+from docs.build.costs import COSTS, FOLDER, Figures, figures
 from pe_lab.runs.plugins import plugins
 
 OPTION_COSTS = FOLDER / "options.json"
 TOKENS = (80, 512)  # the longest context of the two measurements of each encoding
 # Parts of a step by the beginning of a place's name. Records have the names of their commit.
 PLACES = {
-    "own hooks": ("encodings/", "kernels/encodings/"),
+    "own hooks": (
+        "encodings/",
+        "kernels/encodings/",
+        "kernels/biases_cpu.py",
+        "kernels/diagonals.py",
+    ),
     "scores, softmax and sum": (
-        "encodings/base.py masked_softmax",
-        "encodings/base.py AttentionEncoding.mix",
-        "encodings/base.py weighted_sum",
         "encodings/ops.py masked_softmax",
-        "transformer/attention.py attend",
-        "transformer/attention_cpu.py",
+        "encodings/base.py weighted_sum",
         "model/attention.py attend",
+        "model/attention.py _normalized",
         "kernels/attention_cpu.py",
     ),
     "projections, feed-forward": (
-        "transformer/products.py",
-        "transformer/attention.py Attention",
-        "transformer/transformer.py FeedForward",
         "kernels/products.py",
         "model/attention.py Attention",
         "model/block.py FeedForward",
@@ -37,26 +35,20 @@ PLACES = {
 def lookups(root: Path) -> dict[str, Any]:
     """Lookups of the page of costs."""
     every = figures(root / COSTS)
-    closer = figures(root / CLOSER_COSTS)
-    later = figures(root / LATER_COSTS)
     options = figures(root / OPTION_COSTS)
     profile = figures(root / FOLDER / "profile.json")
     return {
         "costs": cost_table(every),
-        "closer_costs": cost_table(closer),
-        "later_costs": cost_table(later),
         "option_costs": cost_table(options, "option"),
         "profiles": profile_table(profile),
         "load": loads(every),
-        "closer_load": loads(closer),
-        "later_load": loads(later),
         "option_load": loads(options),
-        "options_not_measured": "; ".join(options_without_figures(options)),
-        "later_commits": [_commit(later), _commit(options)],
+        "commit": _commit({**every, **options}),
         "seconds": [f"{figure['seconds_per_step']:.3f}" for figure in every["nope"]],
-        "not_measured": ", ".join(not_measured({**every, **later})),
+        "not_measured": ", ".join(not_measured(every)),
         "megabytes": [f"{figure['temporary_bytes'] / 1e6:.0f}" for figure in every["nope"]],
-        "ratio": lambda name, i: f"{closer[name][i]['times_first']:.2f}",
+        "ratio": lambda name, i: f"{every[name][i]['times_first']:.2f}",
+        "temporaries": lambda name, i: f"{_temporaries(every, name, i):.1f}",
         "own_milliseconds": lambda name: f"{_by_place(profile[name][0])['own hooks']:.1f}",
         "milliseconds": f"{1e3 * every['nope'][0]['seconds_per_step']:.0f}",
     }
@@ -66,11 +58,6 @@ def not_measured(by_label: Figures) -> list[str]:
     """Return the encodings without figures, as code."""
     measured = {label.partition("(")[0] for label in by_label}
     return [f"`{name}`" for name in plugins.names("encodings") if name not in measured]
-
-
-def options_without_figures(by_label: Figures) -> list[str]:
-    """Return the options of the config without figures."""
-    return [label for label in encoding_costs.OPTIONS if label not in by_label]
 
 
 def _commit(by_label: Figures) -> str:
@@ -88,7 +75,6 @@ def loads(by_label: Figures) -> list[str]:
 def cost_table(by_label: Figures, kind: str = "encoding") -> str:
     """Return time and temporary memory over those of the first, such as NoPE."""
     rows = [[kind]]
-    first_pair = next(iter(by_label.values()))
     rows[0] += [f"step, {tokens} tokens" for tokens in TOKENS]
     rows[0] += [f"temporaries, {tokens}" for tokens in TOKENS]
     for label, pair in by_label.items():
@@ -96,10 +82,16 @@ def cost_table(by_label: Figures, kind: str = "encoding") -> str:
         for figure in pair:
             low, high = figure["times_first_quartiles"]
             row.append(f"{figure['times_first']:.2f} ({low:.2f}–{high:.2f})")
-        for figure, first in zip(pair, first_pair, strict=True):
-            row.append(f"{figure['temporary_bytes'] / first['temporary_bytes']:.2f}")
+        row += [f"{_temporaries(by_label, label, i):.2f}" for i in range(len(TOKENS))]
         rows.append(row)
     return markdown.table(rows)
+
+
+def _temporaries(by_label: Figures, label: str, i: int) -> float:
+    """Return temporary memory over that of the first."""
+    first = next(iter(by_label.values()))
+    ratio: float = by_label[label][i]["temporary_bytes"] / first[i]["temporary_bytes"]
+    return ratio
 
 
 def profile_table(profile: Figures) -> str:
