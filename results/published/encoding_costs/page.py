@@ -43,6 +43,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "profiles": profile_table(profile),
         "load": loads(every),
         "option_load": loads(options),
+        "speeds": speeds(every),
         "commit": _commit({**every, **options}),
         "seconds": [f"{figure['seconds_per_step']:.3f}" for figure in every["nope"]],
         "not_measured": ", ".join(not_measured(every)),
@@ -70,6 +71,12 @@ def loads(by_label: Figures) -> list[str]:
     pairs = list(by_label.values())
     first, last = pairs[0][0], pairs[-1][-1]
     return [f"{figure['load_before']:.1f}" for figure in (first, last)]
+
+
+def speeds(by_label: Figures) -> str:
+    """Return the lowest and the highest GFLOP/s of the machine next to the steps."""
+    peaks = [figure["peak_flops_per_second"] / 1e9 for pair in by_label.values() for figure in pair]
+    return f"{min(peaks):.0f} to {max(peaks):.0f}"
 
 
 def cost_table(by_label: Figures, kind: str = "encoding") -> str:
