@@ -97,8 +97,8 @@ def test_the_readme_is_short_and_its_encoding_is_the_tested_one():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert text.count("\n") <= 90
     assert len(text.split()) <= 700
-    (program,) = re.findall(r"```python\n# window.py\n(.*?)```", text, re.DOTALL)
-    assert examples()["pe_lab/encodings/window.py"].partition("\n")[2] == program
+    (program,) = re.findall(r"```python\n# learned_distance.py\n(.*?)```", text, re.DOTALL)
+    assert examples()["pe_lab/encodings/learned_distance.py"].partition("\n")[2] == program
 
 
 PLAIN = [program for program in programs() if not program.startswith("# ")]
@@ -156,7 +156,8 @@ def outcomes(tmp_path_factory):
         (root / path).write_text(program, encoding="utf-8")
 
     laws = [f"tests/{folder}/test_laws.py" for folder in FOLDERS]
-    select = ["-k", "[window or [first or test_first or [untested", "-m", "not full"]
+    members = "[window or [learned_distance or [first or test_first or [untested"
+    select = ["-k", members, "-m", "not full"]
     command = [
         sys.executable,
         "-m",
@@ -184,11 +185,12 @@ def with_id(outcomes, member):
 
 
 @pytest.mark.slow
-def test_the_window_passes_the_laws(outcomes):
-    window = with_id(outcomes, "window")
-    assert {test: error for test, error in window.items() if error} == {}
+@pytest.mark.parametrize("name", ["window", "learned_distance"])
+def test_an_encoding_passes_the_laws(outcomes, name):
+    own = with_id(outcomes, name)
+    assert {test: error for test, error in own.items() if error} == {}
     for law in ("order_is_seen", "future_does_not_leak"):
-        assert f"tests.encodings.test_laws.test_law_holds[window-{law}]" in window
+        assert f"tests.encodings.test_laws.test_law_holds[{name}-{law}]" in own
 
 
 @pytest.mark.slow
