@@ -51,9 +51,9 @@ def sentence(runs: pd.DataFrame, name: str, spec: AnalysisSpec, tasks: Sequence[
     parts = []
     for task in tasks:
         if task in of_own:
-            part = _of_own(task, of_own[task])
+            part = _own_part(task, of_own[task])
             if others:
-                beside = ", ".join(_of_other(other, of_row.get(task)) for other, of_row in others)
+                beside = ", ".join(_other_part(other, of_row.get(task)) for other, of_row in others)
                 part += f" ({beside})"
             parts.append(part)
     return (
@@ -83,13 +83,13 @@ def _cell(numbers: JsonObject | None) -> Cell:
     return Cell(text, numbers["reliably"], interval)
 
 
-def _of_own(task: str, numbers: JsonObject) -> str:
+def _own_part(task: str, numbers: JsonObject) -> str:
     if not numbers["solved"]:
         return f"no run on {task}, because none solves it"
     return f"{_share(numbers)} on {task}"
 
 
-def _of_other(name: str, numbers: JsonObject | None) -> str:
+def _other_part(name: str, numbers: JsonObject | None) -> str:
     if numbers is None or not numbers["solved"]:
         return f"no run of {name} solves it"
     return f"{name} {_share(numbers)}"
