@@ -44,7 +44,8 @@ def lookups(root: Path) -> dict[str, Any]:
         "load": loads(every),
         "option_load": loads(options),
         "speeds": speeds(every),
-        "commit": _commit({**every, **options}),
+        "commit": _commit(every, options, profile),
+        "projections": projections(profile),
         "seconds": [f"{figure['seconds_per_step']:.3f}" for figure in every["nope"]],
         "not_measured": ", ".join(not_measured(every)),
         "megabytes": [f"{figure['temporary_bytes'] / 1e6:.0f}" for figure in every["nope"]],
@@ -61,9 +62,16 @@ def not_measured(by_label: Figures) -> list[str]:
     return [f"`{name}`" for name in plugins.names("encodings") if name not in measured]
 
 
-def _commit(by_label: Figures) -> str:
-    (commit,) = {figure["provenance"]["commit"] for pair in by_label.values() for figure in pair}
+def _commit(*records: Figures) -> str:
+    figures_of_all = [figure for record in records for pair in record.values() for figure in pair]
+    (commit,) = {figure["provenance"]["commit"] for figure in figures_of_all}
     return str(commit)[:7]
+
+
+def projections(profile: Figures) -> str:
+    """Return the lowest and the highest milliseconds of projections and feed-forward."""
+    spent = [_by_place(first)["projections, feed-forward"] for first, _ in profile.values()]
+    return f"{min(spent):.0f} to {max(spent):.0f}"
 
 
 def loads(by_label: Figures) -> list[str]:
