@@ -5,7 +5,9 @@
 
 The mutants are those of FOLDERS with the smallest hashes of their place and SEED. Hence a change of
 other functions, or the move of a file, leaves them as they are. Each is planted in a temporary
-clone of HEAD, and the test files that call its function run there until one test fails.
+clone of HEAD. The tests that call its function run there, those of its own test file first and
+then the fastest, until one fails. A mutant whose tests take longer than --seconds and that no test
+within this time kills is undecided.
 
 Outcomes are written to --out after each mutant, and a mutant with an outcome is not tried again.
 Exit status: 0.
@@ -17,12 +19,14 @@ import io
 import itertools
 import json
 import os
+import queue
 import subprocess
 import sys
 import tempfile
 import tokenize
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +34,7 @@ from pe_lab import cli
 from pe_lab.cli._arguments import arguments, flag, whole_number
 from pe_lab.runs.errors import UserError
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("results", "tasks", "runs", "training", "contrib/papers", "contrib/report")
 SEED = 0
@@ -56,35 +61,42 @@ OTHER = {
     "all": "any",
     "not": "",
 }
+TIMES_OF_CHANGE = itertools.count(1_000_000_000)
+PLUGIN_NAME = "mutants_plugin"
 MARKS = "not full and not peers and not gpu and not cluster and not latex and not wheel"
-# Each process of the tests imports this module. Pytest names the running test in its environment,
-# which the processes that a test starts inherit.
-RECORDER = """
+# A plugin of pytest in the folder of the clones. While recording, the functions of the mutants call
+# `note`, also in the processes that a test starts: these inherit the name of the running test.
+PLUGIN = '''
 import os
-import sys
-import threading
 
-root = os.environ["MUTANTS_ROOT"] + os.sep
+import pytest
+
 seen = set()
 
 
-def on_call(frame, event, argument):
-    if event != "call":
-        return
-    code = frame.f_code
-    if not code.co_filename.startswith(root):
-        return
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
-    if test and (code, test) not in seen:
-        seen.add((code, test))
-        path = code.co_filename[len(root):]
-        with open(f"{os.environ['MUTANTS_CALLS']}.{os.getpid()}", "a", encoding="utf-8") as file:
-            file.write(f"{test}\\t{path}\\t{code.co_qualname}\\n")
+def note(path, function):
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    if test and (path, function, test) not in seen:
+        seen.add((path, function, test))
+        write("calls", path, function, test)
 
 
-threading.setprofile(on_call)
-sys.setprofile(on_call)
-"""
+def pytest_runtest_logreport(report):
+    write("times", report.nodeid, report.when, str(report.duration))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Run tests in the order of the command."""
+    order = {test: place for place, test in enumerate(config.args)}
+    items.sort(key=lambda item: order.get(item.nodeid, 0))
+
+
+def write(name, *columns):
+    file = os.path.join(os.path.dirname(__file__), f"{name}.{os.getpid()}")
+    with open(file, "a", encoding="utf-8") as lines:
+        print(*columns, sep="\\t", file=lines)
+'''
 
 
 @dataclass(frozen=True)
@@ -92,13 +104,13 @@ class Options:
     """Arguments of `python -m experiments.mutants`."""
 
     tests: Sequence[str] = arguments("with --record, files or folders of tests; default: all")
-    record: bool = flag("run the tests and record the functions that each test file calls")
-    calls: Path = flag("file of the recorded calls", Path, default=Path(".cache/calls.json"))
+    record: bool = flag("run the tests and record those that call a mutant's function")
+    calls: Path = flag("file of the recorded tests", Path, default=Path(".cache/calls.json"))
     out: Path = flag("file of the outcomes", Path, default=Path(".cache/mutants.json"))
     count: int = flag("number of mutants", whole_number(1), default=300)
     first: int | None = flag("try only the first of them", whole_number(1), default=None)
     workers: int = flag("processes of pytest", whole_number(1), default=1)
-    minutes: int = flag("time limit of a mutant", whole_number(1), default=30)
+    seconds: int = flag("recorded time of the tests of a mutant", whole_number(1), default=120)
 
 
 @dataclass(frozen=True)
@@ -149,19 +161,24 @@ def mutants_of(path: str, text: str) -> Iterator[Mutant]:
         counts[function] += 1
 
 
-def _functions(tree: ast.AST, prefix: str = "") -> dict[int, str]:
+def _functions(tree: ast.AST) -> dict[int, str]:
     """Return the qualified name of the innermost function of each line, as code objects have it."""
     names: dict[int, str] = {}
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            name = f"{prefix}{node.name}"
-            names |= dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), name)
-            names |= _functions(node, f"{name}.<locals>.")
-        elif isinstance(node, ast.ClassDef):
-            names |= _functions(node, f"{prefix}{node.name}.")
-        else:
-            names |= _functions(node, prefix)
+    for name, node in _definitions(tree):
+        names |= dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), name)
     return names
+
+
+def _definitions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:
+    """Yield functions with their qualified names, outer functions before inner ones."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, Function):
+            yield f"{prefix}{node.name}", node
+            yield from _definitions(node, f"{prefix}{node.name}.<locals>.")
+        elif isinstance(node, ast.ClassDef):
+            yield from _definitions(node, f"{prefix}{node.name}.")
+        else:
+            yield from _definitions(node, prefix)
 
 
 def chosen(root: Path, count: int) -> list[Mutant]:
@@ -188,74 +205,112 @@ def _hash(key: str) -> str:
     return hashlib.sha256(f"{SEED}:{key}".encode()).hexdigest()
 
 
-def record(file: Path, tests: Sequence[str], workers: int) -> None:
-    """Run tests of HEAD and write which test file calls which functions."""
-    with tempfile.TemporaryDirectory() as folder:
-        clone = _clone(Path(folder))
-        Path(folder, "sitecustomize.py").write_text(RECORDER, encoding="utf-8")
-        environment = {"MUTANTS_ROOT": str(clone), "MUTANTS_CALLS": f"{folder}/calls"}
-        command = [*_pytest(workers), "-m", MARKS, *tests]
-        paths = f"{folder}{os.pathsep}{clone}"
-        status = _run(command, clone, {**environment, "PYTHONPATH": paths}, None)
-        parts = [part.read_text(encoding="utf-8") for part in Path(folder).glob("calls.*")]
-        lines = set("".join(parts).splitlines())
-    calls: dict[str, list[list[str]]] = defaultdict(list)
-    for line in sorted(lines):
-        test, path, function = line.split("\t")
-        calls[test].append([path, function])
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(calls, indent=1), encoding="utf-8")
-    print(f"pytest: exit status {status}. {len(calls)} test files: {file}")
+def record(options: Options) -> None:
+    """Run tests of HEAD and write, for each mutant, the tests that call its function."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        clone = _clone(folder)
+        mutants = chosen(clone, options.count)
+        for path in {mutant.path for mutant in mutants}:
+            functions = {mutant.function for mutant in mutants if mutant.path == path}
+            file = clone / path
+            text = file.read_text(encoding="utf-8")
+            file.write_text(with_notes(path, text, functions), encoding="utf-8")
+        command = [*_pytest(options.workers), "-m", MARKS, *options.tests]
+        status = _run(command, clone, None)
+        calls = set(_lines(folder, "calls"))
+        times: dict[str, float] = defaultdict(float)
+        for test, _, seconds in set(_lines(folder, "times")):
+            times[test] += float(seconds)
+    tests: dict[str, dict[str, float]] = {mutant.key: {} for mutant in mutants}
+    for mutant in mutants:
+        for path, function, test in calls:
+            if path == mutant.path and mutant.function in ("", function) and test in times:
+                tests[mutant.key][test] = times[test]
+    options.calls.parent.mkdir(parents=True, exist_ok=True)
+    options.calls.write_text(json.dumps(tests, indent=1, sort_keys=True), encoding="utf-8")
+    print(f"pytest: exit status {status}. {len(times)} tests: {options.calls}")
 
 
-def tests_of(mutant: Mutant, calls: dict[str, list[list[str]]]) -> list[str]:
-    """Return the test files that call the function of a mutant, the most specific one first.
+def with_notes(path: str, text: str, functions: set[str]) -> str:
+    """Return the text of a file whose functions note the test that calls them.
 
-    For a statement outside of functions these are the files that call anything of its file.
+    A mutant outside of functions has the name "": then all functions of the file note it.
     """
-    files = []
-    for test, called in calls.items():
-        functions = [function for path, function in called if path == mutant.path]
-        if mutant.function in functions or (functions and not mutant.function):
-            files.append(test)
+    tree = ast.parse(text)
+    for name, node in list(_definitions(tree)):
+        if name in functions or "" in functions:
+            note = ast.parse(f"__import__({PLUGIN_NAME!r}).note({path!r}, {name!r})")
+            start = 0 if ast.get_docstring(node) is None else 1
+            node.body[start:start] = note.body
+    return ast.unparse(tree)
+
+
+def _lines(folder: Path, name: str) -> Iterator[tuple[str, ...]]:
+    for part in folder.glob(f"{name}.*"):
+        for line in part.read_text(encoding="utf-8").splitlines():
+            yield tuple(line.split("\t"))
+
+
+def tests_of(mutant: Mutant, times: dict[str, float], limit: float) -> list[str]:
+    """Return the tests of a mutant: those of its own test file first, then the fastest.
+
+    Args:
+      times: seconds of each test that calls the function.
+      limit: seconds of all returned tests; the first test may take longer.
+    """
     test_file = f"test_{Path(mutant.path).stem}.py"
-    return sorted(files, key=lambda test: (Path(test).name != test_file, len(calls[test])))
+    own = {test: Path(test.partition("::")[0]).name == test_file for test in times}
+    order = sorted(times, key=lambda test: (not own[test], times[test]))
+    tests: list[str] = []
+    total = 0.0
+    for test in order:
+        total += times[test]
+        if not tests or total <= limit:
+            tests.append(test)
+    return tests
 
 
-def outcome(mutant: Mutant, clone: Path, tests: list[str], options: Options) -> str:
-    """Return "killed", "survived", "timeout" or "no test"."""
-    if not tests:
+def outcome(mutant: Mutant, clone: Path, times: dict[str, float], limit: float) -> str:
+    """Return "killed", "survived", "undecided", "timeout" or "no test"."""
+    if not times:
         return "no test"
+    tests = tests_of(mutant, times, limit)
     file = clone / mutant.path
     text = file.read_text(encoding="utf-8")
-    file.write_text(mutant.planted(text), encoding="utf-8")
-    command = [*_pytest(options.workers), "-x", "-m", MARKS, *tests]
+    _write(file, mutant.planted(text))
     try:
-        status = _run(command, clone, {"PYTHONPATH": str(clone)}, 60 * options.minutes)
+        status = _run([*_pytest(1), "-x", "-m", MARKS, *tests], clone, 300 + 10 * limit)
     finally:
-        file.write_text(text, encoding="utf-8")
-    return {None: "timeout", 0: "survived"}.get(status, "killed")
+        _write(file, text)
+    passed = "survived" if len(tests) == len(times) else "undecided"
+    return {None: "timeout", 0: passed}.get(status, "killed")
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file with a time of change that no version of it has had, so that Python compiles it.
+
+    Python compares the time in seconds and the size, which a mutant may share with the original.
+    """
+    file.write_text(text, encoding="utf-8")
+    seconds = next(TIMES_OF_CHANGE)
+    os.utime(file, (seconds, seconds))
 
 
 def _pytest(workers: int) -> list[str]:
-    command = [sys.executable, "-m", "pytest", "-q"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", PLUGIN_NAME]
     return [*command, "-n", str(workers)] if workers > 1 else command
 
 
-def _run(
-    command: list[str], folder: Path, environment: dict[str, str], seconds: int | None
-) -> int | None:
-    """Run a command and return its exit status; None if it took too long."""
+def _run(command: list[str], clone: Path, seconds: float | None) -> int | None:
+    """Run a command in a clone and return its exit status; None if it took too long."""
     environment = {
         "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache/jax"),
         **os.environ,
-    } | environment
+        "PYTHONPATH": f"{clone.parent}{os.pathsep}{clone}",
+    }
     process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**environment, "PYTHONDONTWRITEBYTECODE": "1"},  # a mutant may have the same mtime
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
+        command, cwd=clone, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
     )
     try:
         return process.wait(seconds)
@@ -266,30 +321,43 @@ def _run(
 
 
 def _clone(folder: Path) -> Path:
+    """Clone HEAD into a folder, beside the plugin of pytest."""
     clone = folder / "clone"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    (folder / f"{PLUGIN_NAME}.py").write_text(PLUGIN, encoding="utf-8")
     return clone
 
 
 def run(options: Options) -> int:
     if options.record:
-        record(options.calls, options.tests, options.workers)
+        record(options)
         return 0
     if not options.calls.exists():
         raise UserError(f"{options.calls} is missing: run with --record first.")
-    calls = json.loads(options.calls.read_text(encoding="utf-8"))
+    tests = json.loads(options.calls.read_text(encoding="utf-8"))
     outcomes = json.loads(options.out.read_text(encoding="utf-8")) if options.out.exists() else {}
-    with tempfile.TemporaryDirectory() as folder:
-        clone = _clone(Path(folder))
-        mutants = chosen(clone, options.count)[: options.first]
-        for mutant in mutants:
-            if mutant.key in outcomes:
-                continue
-            result = outcome(mutant, clone, tests_of(mutant, calls), options)
+    clones: queue.SimpleQueue[Path] = queue.SimpleQueue()
+
+    def outcome_of(mutant: Mutant) -> str:
+        clone = clones.get()
+        try:
+            return outcome(mutant, clone, tests.get(mutant.key, {}), options.seconds)
+        finally:
+            clones.put(clone)
+
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.workers) as pool:
+        for worker in range(options.workers):
+            clone_folder = Path(folder, str(worker))
+            clone_folder.mkdir()
+            clones.put(_clone(clone_folder))
+        mutants = chosen(ROOT, options.count)[: options.first]
+        left = [mutant for mutant in mutants if mutant.key not in outcomes]
+        for mutant, result in zip(left, pool.map(outcome_of, left), strict=True):
             outcomes[mutant.key] = result
             options.out.parent.mkdir(parents=True, exist_ok=True)
             options.out.write_text(json.dumps(outcomes, indent=1) + "\n", encoding="utf-8")
-            print(f"{result}: {mutant.path}:{mutant.line}: {mutant.old} -> {mutant.new}")
+            change = f"{mutant.old} -> {mutant.new}"
+            print(f"{result}: {mutant.path}:{mutant.line}: {change}", flush=True)
     results = [outcomes[mutant.key] for mutant in mutants]
     print(", ".join(f"{results.count(outcome)} {outcome}" for outcome in sorted(set(results))))
     return 0

@@ -1,6 +1,8 @@
 """Planted mutants: one token, the same ones on every call, and the tests that can kill them."""
 
 import ast
+import sys
+import types
 
 import pytest
 
@@ -15,11 +17,10 @@ class Range:
     def holds(self, x, *, strict=True):
         return x < LIMIT and not strict  # or
 '''
-CALLS = {
-    "tests/test_all.py": [["pe_lab/runs/range.py", "Range.holds"], ["pe_lab/runs/grid.py", "f"]],
-    "tests/runs/test_range.py": [["pe_lab/runs/range.py", "Range.holds"]],
-    "tests/runs/test_grid.py": [["pe_lab/runs/grid.py", "f"]],
-}
+SLOW = "tests/test_all.py::test_slow[x / y]"
+FAST = "tests/test_all.py::test_fast"
+OWN = "tests/runs/test_range.py::test_own"
+TIMES = {SLOW: 2.0, FAST: 1.0, OWN: 4.0}
 
 
 def planted():
@@ -48,10 +49,25 @@ def test_the_key_of_a_mutant_survives_a_move_and_an_edit_above_it():
     assert [mutant.key for mutant in moved] == [mutant.key for mutant in planted()]
 
 
-def test_the_tests_of_a_mutant_call_its_function_and_its_own_test_is_the_first():
-    limit, *_, last = planted()
-    files = ["tests/runs/test_range.py", "tests/test_all.py"]
-    assert mutants.tests_of(last, CALLS) == mutants.tests_of(limit, CALLS) == files
+def test_the_own_tests_of_a_mutant_are_the_first_then_the_fastest_within_the_limit():
+    (mutant, *_) = planted()
+    assert mutants.tests_of(mutant, TIMES, limit=7) == [OWN, FAST, SLOW]
+    assert mutants.tests_of(mutant, TIMES, limit=6) == [OWN, FAST]
+    assert mutants.tests_of(mutant, TIMES, limit=1) == [OWN]
+
+
+def test_noted_functions_are_those_named_or_all_of_the_file(monkeypatch):
+    file = f"{FILE}\n\ndef outer():\n    def inner():\n        return 1\n    return inner()\n"
+    calls = []
+    plugin = types.SimpleNamespace(note=lambda path, function: calls.append(function))
+    monkeypatch.setitem(sys.modules, mutants.PLUGIN_NAME, plugin)
+    for functions in ({"outer.<locals>.inner"}, {""}):
+        names = {}
+        exec(mutants.with_notes("range.py", file, functions), names)
+        names["outer"]()
+        names["Range"]().holds(1)
+    inner = "outer.<locals>.inner"
+    assert calls == [inner, "outer", inner, "Range.holds"]
 
 
 @pytest.mark.slow
