@@ -49,7 +49,11 @@ Longer: the plain models of the scaled form with Abacus, with FIRE and with no p
 with both, 8,000 steps with a cosine to 0, eight seeds. At the constant rate of the scaled form, 13
 of 15 seeds solve bitwise OR at step 3,000 and 11 at the end. Addition is 0 at twice the length for
 every variant, so each claim is read at 1.25, 1.5 and 2 times the training length. It was declared
-after the scaled form and before its own first run.
+after the scaled form and before any run of its own but a pilot with one seed that it does not have
+(100). In this pilot all six models solve the training length, and the design was kept. Exact match
+at longer lengths was seen, in the order no positions, FIRE, Abacus: 0.22, 0.42 and 0.31 on addition
+and 1.00 on bitwise OR at 1.25 times the training length; 0.00 on addition and 0.54, 0.77 and 0.52
+on bitwise OR at 1.5 times; at most 0.03 at twice.
 """
 
 import dataclasses
