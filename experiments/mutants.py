@@ -3,9 +3,8 @@
     python -m experiments.mutants --record [--workers=2] [TESTS]   # once: which tests call what
     python -m experiments.mutants [--count=300] [--first=3] [--workers=2]
 
-The mutants are those of FOLDERS with the smallest hashes of their place and SEED. Hence a change of
-other functions, or the move of a file, leaves them as they are. Each is planted in a temporary
-clone of HEAD. The tests that call its function run there, those of its own test file first and
+The mutants are a fixed sample (experiments.mutations). Each is planted in a temporary clone of HEAD.
+The tests that call its function run there, those of its own test file first and
 then the fastest, until one fails. A mutant whose tests take longer than --seconds and that no test
 within this time kills is undecided.
 
@@ -14,8 +13,6 @@ Exit status: 0.
 """
 
 import ast
-import hashlib
-import io
 import itertools
 import json
 import os
@@ -23,80 +20,21 @@ import queue
 import subprocess
 import sys
 import tempfile
-import tokenize
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.mutations import Mutant, chosen, definitions
 from pe_lab import cli
 from pe_lab.cli._arguments import arguments, flag, whole_number
 from pe_lab.runs.errors import UserError
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("results", "tasks", "runs", "training", "contrib/papers", "contrib/report")
-SEED = 0
-OTHER = {
-    "<": "<=",
-    "<=": "<",
-    ">": ">=",
-    ">=": ">",
-    "==": "!=",
-    "!=": "==",
-    "+": "-",
-    "-": "+",
-    "*": "+",
-    "/": "*",
-    "//": "*",
-    "%": "+",
-    "and": "or",
-    "or": "and",
-    "True": "False",
-    "False": "True",
-    "min": "max",
-    "max": "min",
-    "any": "all",
-    "all": "any",
-    "not": "",
-}
 TIMES_OF_CHANGE = itertools.count(1_000_000_000)
-PLUGIN_NAME = "mutants_plugin"
+PLUGIN = "experiments.mutants_plugin"
 MARKS = "not full and not peers and not gpu and not cluster and not latex and not wheel"
-# A plugin of pytest in the folder of the clones. While recording, the functions of the mutants call
-# `note`, also in the processes that a test starts: these inherit the name of the running test.
-PLUGIN = '''
-import os
-
-import pytest
-
-seen = set()
-
-
-def note(path, function):
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
-    if test and (path, function, test) not in seen:
-        seen.add((path, function, test))
-        write("calls", path, function, test)
-
-
-def pytest_runtest_logreport(report):
-    write("times", report.nodeid, report.when, str(report.duration))
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config, items):
-    """Run tests in the order of the command."""
-    order = {test: place for place, test in enumerate(config.args)}
-    items.sort(key=lambda item: order.get(item.nodeid, 0))
-
-
-def write(name, *columns):
-    file = os.path.join(os.path.dirname(__file__), f"{name}.{os.getpid()}")
-    with open(file, "a", encoding="utf-8") as lines:
-        print(*columns, sep="\\t", file=lines)
-'''
 
 
 @dataclass(frozen=True)
@@ -111,98 +49,6 @@ class Options:
     first: int | None = flag("try only the first of them", whole_number(1), default=None)
     workers: int = flag("processes of pytest", whole_number(1), default=1)
     seconds: int = flag("recorded time of the tests of a mutant", whole_number(1), default=120)
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A token and what replaces it.
-
-    Attributes:
-      function: the qualified name of the function; "" for a statement of the module or a class.
-      index: among the tokens of the function that can be replaced.
-    """
-
-    path: str
-    function: str
-    index: int
-    line: int
-    column: int
-    old: str
-    new: str
-
-    @property
-    def key(self) -> str:
-        """The place without the line and outer folders, which other edits and moves change."""
-        file = Path(self.path)
-        return f"{file.parent.name}/{file.stem}:{self.function}:{self.index}:{self.old}"
-
-    def planted(self, text: str) -> str:
-        """Return the text of the file with the other token."""
-        lines = text.splitlines(keepends=True)
-        line = lines[self.line - 1]
-        end = self.column + len(self.old)
-        lines[self.line - 1] = line[: self.column] + self.new + line[end:]
-        return "".join(lines)
-
-
-def mutants_of(path: str, text: str) -> Iterator[Mutant]:
-    """Yield the mutants of a file. Some are no valid Python: `+` for the `*` before a parameter."""
-    functions = _functions(ast.parse(text))
-    counts: dict[str, int] = defaultdict(int)
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        old = token.string
-        is_integer = token.type == tokenize.NUMBER and old.isdigit()
-        if not is_integer and (token.type == tokenize.STRING or old not in OTHER):
-            continue
-        new = str(int(old) + 1) if is_integer else OTHER[old]
-        line, column = token.start
-        function = functions.get(line, "")
-        yield Mutant(path, function, counts[function], line, column, old, new)
-        counts[function] += 1
-
-
-def _functions(tree: ast.AST) -> dict[int, str]:
-    """Return the qualified name of the innermost function of each line, as code objects have it."""
-    names: dict[int, str] = {}
-    for name, node in _definitions(tree):
-        names |= dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), name)
-    return names
-
-
-def _definitions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:
-    """Yield functions with their qualified names, outer functions before inner ones."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, Function):
-            yield f"{prefix}{node.name}", node
-            yield from _definitions(node, f"{prefix}{node.name}.<locals>.")
-        elif isinstance(node, ast.ClassDef):
-            yield from _definitions(node, f"{prefix}{node.name}.")
-        else:
-            yield from _definitions(node, prefix)
-
-
-def chosen(root: Path, count: int) -> list[Mutant]:
-    """Return `count` valid mutants, the same ones on every call."""
-    texts: dict[str, str] = {}
-    for folder in FOLDERS:
-        for file in sorted((root / "pe_lab" / folder).rglob("*.py")):
-            texts[file.relative_to(root).as_posix()] = file.read_text(encoding="utf-8")
-    mutants = [mutant for path, text in texts.items() for mutant in mutants_of(path, text)]
-    mutants.sort(key=lambda mutant: _hash(mutant.key))
-    valid = (mutant for mutant in mutants if _is_python(mutant.planted(texts[mutant.path])))
-    return list(itertools.islice(valid, count))
-
-
-def _is_python(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
-
-
-def _hash(key: str) -> str:
-    return hashlib.sha256(f"{SEED}:{key}".encode()).hexdigest()
 
 
 def record(options: Options) -> None:
@@ -238,9 +84,9 @@ def with_notes(path: str, text: str, functions: set[str]) -> str:
     A mutant outside of functions has the name "": then all functions of the file note it.
     """
     tree = ast.parse(text)
-    for name, node in list(_definitions(tree)):
+    for name, node in list(definitions(tree)):
         if name in functions or "" in functions:
-            note = ast.parse(f"__import__({PLUGIN_NAME!r}).note({path!r}, {name!r})")
+            note = ast.parse(f"__import__({PLUGIN!r}, fromlist=['note']).note({path!r}, {name!r})")
             start = 0 if ast.get_docstring(node) is None else 1
             node.body[start:start] = note.body
     return ast.unparse(tree)
@@ -298,7 +144,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _pytest(workers: int) -> list[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", PLUGIN_NAME]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", PLUGIN]
     return [*command, "-n", str(workers)] if workers > 1 else command
 
 
@@ -307,7 +153,7 @@ def _run(command: list[str], clone: Path, seconds: float | None) -> int | None:
     environment = {
         "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache/jax"),
         **os.environ,
-        "PYTHONPATH": f"{clone.parent}{os.pathsep}{clone}",
+        "PYTHONPATH": str(clone),
     }
     process = subprocess.Popen(
         command, cwd=clone, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
@@ -321,10 +167,9 @@ def _run(command: list[str], clone: Path, seconds: float | None) -> int | None:
 
 
 def _clone(folder: Path) -> Path:
-    """Clone HEAD into a folder, beside the plugin of pytest."""
+    """Clone HEAD into a folder."""
     clone = folder / "clone"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-    (folder / f"{PLUGIN_NAME}.py").write_text(PLUGIN, encoding="utf-8")
     return clone
 
 

@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-from experiments import mutants
+from experiments import mutants, mutations
 
 FILE = '''"""A file with == in its docstring."""
 
@@ -24,7 +24,7 @@ TIMES = {SLOW: 2.0, FAST: 1.0, OWN: 4.0}
 
 
 def planted():
-    return list(mutants.mutants_of("pe_lab/runs/range.py", FILE))
+    return list(mutations.mutants_of("pe_lab/runs/range.py", FILE))
 
 
 def test_each_mutant_changes_one_token_of_code():
@@ -45,7 +45,7 @@ def test_each_mutant_changes_one_token_of_code():
 
 
 def test_the_key_of_a_mutant_survives_a_move_and_an_edit_above_it():
-    moved = mutants.mutants_of("pe_lab/contrib/papers/runs/range.py", f"import os\n{FILE}")
+    moved = mutations.mutants_of("pe_lab/contrib/papers/runs/range.py", f"import os\n{FILE}")
     assert [mutant.key for mutant in moved] == [mutant.key for mutant in planted()]
 
 
@@ -60,7 +60,7 @@ def test_noted_functions_are_those_named_or_all_of_the_file(monkeypatch):
     file = f"{FILE}\n\ndef outer():\n    def inner():\n        return 1\n    return inner()\n"
     calls = []
     plugin = types.SimpleNamespace(note=lambda path, function: calls.append(function))
-    monkeypatch.setitem(sys.modules, mutants.PLUGIN_NAME, plugin)
+    monkeypatch.setitem(sys.modules, mutants.PLUGIN, plugin)
     for functions in ({"outer.<locals>.inner"}, {""}):
         names = {}
         exec(mutants.with_notes("range.py", file, functions), names)
@@ -72,8 +72,8 @@ def test_noted_functions_are_those_named_or_all_of_the_file(monkeypatch):
 
 @pytest.mark.slow
 def test_the_choice_is_the_same_on_every_call_and_has_no_place_twice():
-    chosen = mutants.chosen(mutants.ROOT, 300)
+    chosen = mutations.chosen(mutants.ROOT, 300)
     for mutant in chosen:
         ast.parse(mutant.planted((mutants.ROOT / mutant.path).read_text(encoding="utf-8")))
     assert len({mutant.key for mutant in chosen}) == 300
-    assert mutants.chosen(mutants.ROOT, 10) == chosen[:10]
+    assert mutations.chosen(mutants.ROOT, 10) == chosen[:10]
