@@ -3,10 +3,10 @@
     python -m experiments.mutants --record [--workers=2] [TESTS]   # once: which tests call what
     python -m experiments.mutants [--count=300] [--first=3] [--workers=2]
 
-The mutants are a fixed sample (experiments.mutations). Each is planted in a temporary clone of HEAD.
-The tests that call its function run there, those of its own test file first and
-then the fastest, until one fails. A mutant whose tests take longer than --seconds and that no test
-within this time kills is undecided.
+The mutants are a fixed sample (experiments.mutations). Each is planted in a temporary clone of
+HEAD. The tests that call its function run there, those of its own test file first and then the
+fastest, until one fails. A mutant whose tests take longer than --seconds and that no test within
+this time kills is undecided.
 
 Outcomes are written to --out after each mutant, and a mutant with an outcome is not tried again.
 Exit status: 0.
