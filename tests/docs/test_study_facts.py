@@ -67,7 +67,7 @@ def test_a_statement_that_was_wrong_is_gone(page, wrong):
 def test_pages_say_what_was_missing():
     statements = text_of("docs/statistics.md")
     assert "Validation and test draw independently from the same inputs." in statements
-    assert "is a placebo for `rope` and `t5_bias`" in text_of(
+    assert "A random start in training is a placebo for them" in text_of(
         "results/published/exposure/README.md"
     )
     assert "braces, because the letter is a symbol of its own" in text_of(
