@@ -258,7 +258,7 @@ def test_a_sdist_has_every_tracked_file_and_a_wheel_has_the_package(built):
     in_wheel = set(zipfile.ZipFile(wheel).namelist())
     assert sdist.name == f"pe_lab-{pe_lab.__version__}.tar.gz"
     assert tracked <= in_sdist
-    assert sdist.stat().st_size < 25_000_000
+    assert sdist.stat().st_size < 30_000_000  # most of it are records of published studies
     of_package = {name for name in tracked if name.startswith("pe_lab/")}
     assert of_package == {name for name in in_wheel if ".dist-info/" not in name}
 
