@@ -36,6 +36,13 @@ def test_flops_by_hand():
     assert flops("decoder", {"decoder": n}, num_layers=1, activation="swiglu") == 2 * (
         block(n) + n * d * f + n * d * V
     )
+    plain = flops("decoder", {"decoder": n}, num_layers=2)
+    for shift, num_shifts in (("keys", 1), ("values", 1), ("both", 2)):  # a gate for each head
+        shifted = flops("decoder", {"decoder": n}, num_layers=2, num_heads=4, token_shift=shift)
+        assert shifted - plain == 2 * (2 * n * num_shifts * d * 4)
+    for gate, width in (("head", 4), ("element", d)):
+        gated = flops("decoder", {"decoder": n}, num_layers=2, num_heads=4, output_gate=gate)
+        assert gated - plain == 2 * (2 * n * width * d)
     both = {"encoder": m, "decoder": n}
     assert flops("encoder_decoder", both, num_layers=2) == 2 * (
         2 * (block(n) + block(m) + across) + n * d * V

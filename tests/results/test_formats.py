@@ -29,6 +29,21 @@ def test_markdown_lines_up_as_text_and_keeps_its_columns():
 
 
 @pytest.mark.parametrize(
+    ("p", "shown"),
+    [
+        (None, "–"),
+        (0.00099, "< 0.001"),
+        (0.001, "0.001"),
+        (0.0994, "0.099"),
+        (0.1, "0.10"),
+        (1.0, "1.00"),
+    ],
+)
+def test_a_small_p_value_has_three_digits(p, shown):
+    assert formats.p_value(p) == shown
+
+
+@pytest.mark.parametrize(
     ("label", "shown"),
     [
         ("<img src=x onerror=alert(1)>", "&lt;img src=x onerror=alert(1)>"),

@@ -3,6 +3,7 @@
 import pytest
 
 from pe_lab.results import notes
+from tests.results import fake_study
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,10 @@ from pe_lab.results import notes
 def test_a_note_speaks_of_brackets_only_if_a_center_has_some(counts, show, note):
     assert notes.intervals(counts, show).startswith(note)
     assert bool(notes.intervals(counts, show)) == bool(note)
+
+
+def test_the_coverage_of_a_share_is_that_of_the_fewest_runs(tmp_path):
+    study = fake_study.study(tmp_path, fake_study.entry("rope"))
+    assert notes.extrapolation(study, [9, 0, 3])[1:] == notes.extrapolation(study, [3])[1:]
+    assert "(with 3 seeds" in notes.extrapolation(study, [9, 0, 3])[1]
+    assert len(notes.extrapolation(study, [0])) == 1

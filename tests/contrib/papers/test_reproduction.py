@@ -199,17 +199,22 @@ def test_a_length_that_is_not_declared_changes_no_verdict(tmp_path):
     ]
 
 
-def test_a_length_at_which_every_run_is_at_chance_decides_nothing(tmp_path):
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [(0.044, "no run is above chance at this length"), (0.9, "our numbers do not decide")],
+)
+def test_a_length_at_which_every_run_is_at_chance_decides_nothing(tmp_path, last, reason):
     entries = []
     for name, level in (("rope", 0.04), ("alibi", 0.0)):
         for seed in range(5):
-            numbers = {"test": {8: level + seed / 1000}, "chance_levels": {8: 0.01}}
+            value = last if (name, seed) == ("rope", 4) else level + seed / 1000
+            numbers = {"test": {8: value}, "chance_levels": {8: 0.01}}
             run = record(f"{name}{seed}", seed, validation={4: 1.0}, **numbers)
             entries.append((point(name, seed), run))
     analysis = {"reproduction": {"paper": "Doe 2024", "claims": [claim()]}}
     (outcome,) = reproduction.outcomes(studies.study(tmp_path, *entries, **analysis))
-    assert (outcome.verdict, outcome.interval) == ("undecided", None)
-    assert outcome.reason == "no run is above chance at this length"
+    assert (outcome.verdict, outcome.reason) == ("undecided", reason)
+    assert (outcome.interval is None) == (last < 0.9)
 
 
 def of_pairs(folder, values, unsolved=(), **more):

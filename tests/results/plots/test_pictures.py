@@ -152,6 +152,32 @@ def test_panels_of_a_column_have_one_label(drawn, tmp_path):
     assert labels == ["", "length (symbols)", "length (symbols)"]
 
 
+def test_a_label_of_the_bottom_is_kept_above_other_labels():
+    figure, column = pyplot.subplots(3, 1)
+    for axes, label in zip(column, ("length", "steps", "length"), strict=True):
+        axes.set_xlabel(label)
+    drawing.titles(figure, "Three panels")
+    assert [axes.get_xlabel() for axes in column] == ["length", "steps", "length"]
+    pyplot.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("count", "columns"), [(1, 1), (2, 2), (4, 2), (5, 3), (6, 3), (7, 4), (8, 4), (9, 3)]
+)
+def test_panels_have_few_empty_places(count, columns):
+    names = [str(number) for number in range(count)]
+    figure, grid = pictures.grid_of([plotted.Panel(name, name, [], ()) for name in names])
+    assert len({axes.get_subplotspec().colspan.start for axes in grid}) == columns
+    pyplot.close(figure)
+
+
+def test_the_first_share_is_at_the_top():
+    counts = pd.DataFrame(dict(successes=[1, 2, 3], total=[3, 3, 3]), ["a", "b", "c"])
+    axes = intervals.intervals(counts)
+    assert axes.get_ylim() == (2.5, -0.5)
+    pyplot.close("all")
+
+
 def test_offsets_are_drawn_at_the_training_length(drawn, tmp_path):
     test = {(4, 0): 1.0, (4, 2): 0.5, (4, 9): 0.25, (8, 0): 0.0}
     run = record("r", 0, test=test, chance_levels={4: 0.1, 8: 0.0})

@@ -41,7 +41,11 @@ class Terminal(File):
 
 def test_a_table_in_a_narrow_terminal_says_what_it_leaves_out():
     assert terminal.fitted(TABLE, 66) == FITTED
+    assert terminal.fitted(TABLE, 65) == FITTED  # it has this width
     assert terminal.fitted(TABLE, 120) == TABLE
+    widest = max(map(len, TABLE.split("\n")))
+    assert terminal.fitted(TABLE, widest) == TABLE
+    assert terminal.fitted(TABLE, widest - 1) != TABLE
 
 
 @pytest.mark.parametrize("width", range(40, 120))

@@ -92,6 +92,8 @@ def test_combinations_and_empty_alphabets_are_refused():
         "got 26, 3 and False",
     ):
         Majority(num_symbols=26, interleaved=3)
+    with pytest.raises(ValueError, match="got 3, 1 and True"):
+        Majority(num_symbols=3, every_prefix=True)
     with pytest.raises(ValueError, match="got 2, 3 and True"):
         Majority(interleaved=3, every_prefix=True)
     with pytest.raises(ValueError, match="one string or more, got 1 and 1"):
