@@ -1,6 +1,7 @@
 import pytest
 
 from pe_lab.results.read_analysis_spec import from_dict
+from pe_lab.results.read_points import metric_point
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.studies import check_analysis_spec
 from pe_lab.runs.studies.analysis_spec import (
@@ -57,6 +58,18 @@ def test_a_spec_is_read_from_the_plain_data_of_study_json():
         ("length", "offset"),
         MetricSpec("token_accuracy", show="mean"),
     )
+
+
+@pytest.mark.parametrize(
+    ("settings", "point"),
+    [
+        ({"length": 1}, MetricPoint(length=1)),
+        ({"at": 0.5, "offset": 0}, MetricPoint(at=0.5)),
+        ({"lengths": [3, 3], "offset": 1}, MetricPoint(lengths=(3, 3), offset=1)),
+    ],
+)
+def test_the_smallest_points_are_read(settings, point):
+    assert metric_point("here", settings) == point
 
 
 @pytest.mark.parametrize(

@@ -162,3 +162,4 @@ def test_a_split_without_training_or_test_is_refused():
         Scan(max_train=0)
     with pytest.raises(ValueError, match="got 48"):
         Scan(max_train=48)
+    assert (Scan(max_train=1).max_train, Scan(max_train=47).max_train) == (1, 47)
