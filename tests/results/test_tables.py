@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from pe_lab.results import formats, frame, metrics, standard_tables, tables
@@ -30,6 +31,12 @@ def test_the_first_table_says_what_extrapolates_what_is_solved_and_what_did_not_
         ["alibi", "0/1 [0.00, 0.79]", "0/2 not solved, 1 failed", "0.50", "–"],
         ["chance level (sees no prompt)", "", "", "0.20", "0.00"],
     ]
+
+
+def test_two_runs_have_a_standard_deviation_and_one_run_has_none():
+    first, second = tables._statistics(np.array([[1.0, 3.0], [2.0, math.nan]]))["sd"]
+    assert first == math.sqrt(2)
+    assert math.isnan(second)
 
 
 def test_every_run_with_a_record_has_a_row_of_its_own(found):

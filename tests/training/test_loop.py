@@ -17,7 +17,9 @@ from tests.training.group_records import by_seed
 
 def test_a_group_leaves_a_complete_record_for_every_member(tmp_path):
     events = []
+    started = time.monotonic()
     train_run_group(tiny.group("sinusoidal", "rope", model__num_layers=1), tmp_path, events.append)
+    seconds = time.monotonic() - started
     found = by_seed(tmp_path)
     assert sorted(found) == [0, 1]
     record = found[1]
@@ -44,6 +46,10 @@ def test_a_group_leaves_a_complete_record_for_every_member(tmp_path):
         2,
         jax.__version__,
     )
+    compile_seconds, train_seconds = (
+        record["cost"][key] * len(found) for key in ("compile_seconds", "train_seconds")
+    )
+    assert 0 < compile_seconds < compile_seconds + train_seconds < seconds
     assert config.from_dict(record["config"]).run_id == record["run_id"]
     assert found[0]["rows"] != found[1]["rows"]
 

@@ -170,6 +170,7 @@ def test_a_table_of_places_inside_a_part_needs_rows_for_the_longest_part_only():
     made = build_setup(bipe(8, layout__examples_per_context=2, layout__document_mask=False))
     assert exposure.context_lengths(made, 3, train=True) == {"decoder": 16}
     assert exposure.largest_position(made, made.placements[0], 3, train=True) == 3
+    assert exposure._largest_test_position(made, 3) == 3  # fewer than tokens
 
 
 @pytest.mark.slow

@@ -52,6 +52,14 @@ def test_exchanged_numbers_are_refused():
         check(({path: "0.003"}, low), ({path: "0.001"}, high))
 
 
+def test_exchanged_schemes_of_an_encoding_that_reads_them_are_refused():
+    shifted = tiny.run("rope", positions={"name": "shifted", "max_shift": 32})
+    name = "shifted(max_shift=32)"
+    check(({"positions": "contiguous"}, ROPE), ({"positions": name}, shifted))
+    with pytest.raises(UserError, match="on the axis 'positions'"):
+        check(({"positions": name}, ROPE), ({"positions": "contiguous"}, shifted))
+
+
 def test_one_label_of_two_values_is_refused():
     seeds = [tiny.run("rope", seed=seed) for seed in range(2)]
     check(*(({AXIS: "mine"}, run) for run in seeds))
