@@ -33,7 +33,7 @@ def always(name):
     return {key: value for key, value in spec.items() if key != "name"}
 
 
-def cases(quick=NAMES):
+def cases(quick=NAMES, others=pytest.mark.full):
     """Names and arguments for `parametrize`; every suite runs the first variant of `quick`."""
     listed = [
         (name, i, given)
@@ -45,14 +45,15 @@ def cases(quick=NAMES):
             name,
             (*always(name).items(), *given.items()),
             id=f"{name}{given or ''}",
-            marks=[pytest.mark.full] if i or name not in quick else [],
+            marks=[others] if i or name not in quick else [],
         )
         for name, i, given in listed
     ]
 
 
 every = pytest.mark.parametrize(("name", "arguments"), cases())
-
+# For the law that finds most faults, so that CI runs it on all variants.
+every_variant = pytest.mark.parametrize(("name", "arguments"), cases(others=pytest.mark.slow))
 
 # For laws that compile a large program for each task: a sum, a copy, and a task with a structure.
 few = pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tests.tasks.cases import (
     answer,
     drawn,
     every,
+    every_variant,
     exact,
     few,
     file_of,
@@ -118,7 +119,7 @@ def test_the_target_is_the_oracles_for_any_key_and_length(name, arguments, seed)
         np.testing.assert_array_equal(target, answer(one, prompt, given_))
 
 
-@every
+@every_variant
 def test_every_example_has_exactly_the_length_of_its_evaluation(name, arguments):
     """Exact arguments leave no example shorter or longer, and the oracle gives the same answers."""
     trained = task(name, arguments)
