@@ -72,7 +72,8 @@ def test_a_text_is_not_solved_and_has_no_chance_level():
 def test_relative_lengths_are_on_a_log_axis_with_each_training_length_at_1(drawn, tmp_path):
     entries = []
     for n in (4, 8):
-        run = record(f"r{n}", test={n: 1.0, 2 * n: 0.5, 4 * n: 0.0}, max_length=n)
+        test, levels = {n: 1.0, 2 * n: 0.5, 4 * n: 0.0}, {n: 0.1, 4 * n: 0.0}
+        run = record(f"r{n}", test=test, chance_levels=levels, max_length=n)
         entries.append((point("rope", 0, **{"train.max_length": f"{n}"}), run))
     folder = write_study(tmp_path, *entries)
     (axis,) = panels(drawn(folder, relative=True)["exact_match"])
@@ -80,6 +81,7 @@ def test_relative_lengths_are_on_a_log_axis_with_each_training_length_at_1(drawn
     assert (axis.get_xscale(), axis.get_xlabel()) == ("log", "length / training length")
     assert [text.get_text() for text in axis.get_xticklabels()] == ["1×", "2×", "4×"]
     assert horizontal_or_vertical(axis, ":") == [([1, 1], [0, 1])]
+    assert horizontal_or_vertical(axis, "--") == [([1, 2, 4, 8], [0.1, 0.1, 0.0, 0.0])]
     absolute = drawn(folder)["exact_match"]
     trained = horizontal_or_vertical(panels(absolute)[0], ":")
     assert trained == [([4, 4], [0, 1]), ([8, 8], [0, 1])]

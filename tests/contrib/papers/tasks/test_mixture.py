@@ -239,3 +239,16 @@ def test_a_mixture_that_makes_no_sense_is_refused_with_a_sentence(arguments, sen
     spec = {"name": "mixture", **ARGUMENTS, **arguments}
     with pytest.raises(UserError, match=sentence):
         plugins.build("tasks", plugins.resolve("tasks", spec))
+
+
+@pytest.mark.parametrize(
+    ("tasks", "structure", "causal", "revealed"),
+    [
+        ((Copy(), Reverse()), "coupled", False, "answer"),
+        ((Copy(), Reverse()), "coupled", True, None),
+        ((Copy(), Reverse()), "symbols", False, None),
+        ((Copy(),), "coupled", False, None),
+    ],
+)
+def test_coupled_numbers_of_a_whole_target_show_its_component(tasks, structure, causal, revealed):
+    assert Mixture(tasks).reveals(structure, causal) == revealed
