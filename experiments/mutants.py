@@ -8,6 +8,9 @@ HEAD. The tests that call its function run there, those of its own test file fir
 fastest, until one fails. A mutant whose tests take longer than --seconds and that no test within
 this time kills is undecided.
 
+If a cache keeps the result of a call, only the first test that needs it is recorded. So a mutant
+that survives may be killed by other tests of the same files.
+
 Outcomes are written to --out after each mutant, and a mutant with an outcome is not tried again.
 Exit status: 0.
 """
@@ -149,14 +152,19 @@ def _pytest(workers: int) -> list[str]:
 
 
 def _run(command: list[str], clone: Path, seconds: float | None) -> int | None:
-    """Run a command in a clone and return its exit status; None if it took too long."""
+    """Run a command in a clone and return its exit status; None if it took too long.
+
+    Args:
+      seconds: the limit. Without one, the output of the command is shown.
+    """
     environment = {
         "JAX_COMPILATION_CACHE_DIR": str(ROOT / ".cache/jax"),
         **os.environ,
         "PYTHONPATH": str(clone),
     }
+    output = None if seconds is None else subprocess.DEVNULL
     process = subprocess.Popen(
-        command, cwd=clone, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
+        command, cwd=clone, env=environment, stdout=output, start_new_session=True
     )
     try:
         return process.wait(seconds)
