@@ -81,7 +81,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
 
 
 def test_a_log_is_no_link_to_a_file_of_the_user(tmp_path):
-    precious, log = tmp_path / "precious", tmp_path / "logs" / "a.log"
+    precious, log = tmp_path / "precious", tmp_path / "logs" / "of a run" / "a.log"
     precious.write_text("precious")
     with files.append_to(log, empty=True) as file:
         file.write("one")
@@ -93,13 +93,3 @@ def test_a_log_is_no_link_to_a_file_of_the_user(tmp_path):
     with pytest.raises(OSError, match="symbolic links"):
         files.append_to(log, empty=True)
     assert precious.read_text() == "precious"
-
-
-def test_a_log_makes_the_folders_it_needs_and_goes_on(tmp_path):
-    log = tmp_path / "one" / "two" / "log.txt"
-    for line, empty in (("first\n", False), ("second\n", False), ("third\n", True)):
-        with files.append_to(log, empty=empty) as lines:
-            lines.write(line)
-        if line == "second\n":
-            assert log.read_text() == "first\nsecond\n"
-    assert log.read_text() == "third\n"
