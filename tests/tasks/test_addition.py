@@ -205,6 +205,8 @@ def test_bounds():
     many = Addition(operands=11, padding="answer", scratchpad=True)
     assert [many.target_bound(n) for n in (1, 2)] == [12 * 2 + 11, 12 * 4 + 11]
     assert [many.prompt_bound(n) for n in (1, 2)] == [11 * 2 + 10, 11 * 4 + 10]
+    interleaved = Addition(interleaved=True, lengths="equal")  # without a plus sign
+    assert [interleaved.prompt_bound(n) for n in (1, 2)] == [2 * 1, 2 * 2]
     assert (
         Addition(hints=12).max_length,
         Addition(hints=3, operands=11).max_length,

@@ -6,7 +6,7 @@ import pytest
 from pe_lab.tasks.sort import Sort, _is_range
 from tests.tasks.drawing import drawn, symbols
 
-VARIANTS = [{}, dict(distinct=False, num_symbols=5), dict(numbers=(10, 9999))]
+VARIANTS = [{}, dict(distinct=False, num_symbols=5), dict(numbers=(10, 9999)), dict(numbers=(1, 3))]
 COMMA = 10
 
 
