@@ -95,6 +95,12 @@ def test_without_a_source_a_context_has_none(batch):
     assert context.source_segments is None
 
 
+def test_the_side_of_an_encoder_has_the_structure_of_the_source(batch, batch_with_source):
+    assert batch.source is None
+    assert batch_with_source.source.structure is batch_with_source.source_structure
+    assert batch_with_source.source.tokens is batch_with_source.source_tokens
+
+
 def test_a_source_is_packed_by_its_own_mask(batch_with_source):
     context = pack(batch_with_source, 2)
     assert rows(context.source_tokens) == [[40, 41, 30, -1, -1, -1], [20, 21, 22, 10, 11, -1]]
