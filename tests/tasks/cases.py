@@ -52,7 +52,7 @@ def cases(quick=NAMES, others=pytest.mark.full):
 
 
 every = pytest.mark.parametrize(("name", "arguments"), cases())
-# For the law that finds most faults, so that CI runs it on all variants.
+# For the law that compares lengths and targets: CI runs it on all variants, in the slow tests.
 every_variant = pytest.mark.parametrize(("name", "arguments"), cases(others=pytest.mark.slow))
 
 # For laws that compile a large program for each task: a sum, a copy, and a task with a structure.
