@@ -5,6 +5,7 @@ configs/speedruns.py, by the rule that this config declares. A form without this
 yet.
 """
 
+import itertools
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ BETTER, WORSE, NONE, OPEN = "better", "worse", "none", "open"
 NOT_ROBUST = "not robust"
 # What a claim expects -> the outcomes with which it holds.
 EXPECTED = {"better": (BETTER,), "worse": (WORSE,), "not better": (WORSE, NONE)}
-# Form -> heading of its column.
+# Form -> what it trains.
 HEADINGS = {
     "": "text, width 64",
     "text_wide": "text, width 128",
@@ -35,6 +36,8 @@ HEADINGS = {
     "recall": "recall",
     "flip_flop": "flip_flop",
 }
+COLUMNS = ("text, training length", "text, longer", "tasks, training length", "tasks, longer")
+POINTS = sorted({*speedruns.POINTS, *speedruns.POINTS_OF_TEXT})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,17 +61,24 @@ class Claim:
     expects: str = ""
     why: str = ""
 
+    @property
+    def contrast(self) -> str:
+        return f"`{self.a}` − `{self.b}`"
+
 
 @dataclass(frozen=True)
 class Reading:
     """A published difference a - b.
 
     Attributes:
+      point: the multiple of the training length.
       shown: its text, or the reason why a and b are not compared.
       outcome: what a is, relative to b.
     """
 
-    label: str
+    form: str
+    steps: int
+    point: int | float
     shown: str
     outcome: str
 
@@ -80,37 +90,33 @@ def read(root: Path) -> list[Claim]:
 
 
 def lookups(root: Path, documents: Documents) -> dict[str, Any]:
-    """Return the table of sources, the table of verdicts and their counts.
+    """Return the claims, the tables of verdicts and differences, and the counts of verdicts.
 
     Raises:
       UserError: a form is published without a contrast.
     """
     claims = read(root)
-    sources = [["claim", "source", "read", "sizes and budgets there", "our contrast"]]
-    forms = list(speedruns.ROWS_OF_FORMS)
-    verdicts = [["claim", *(HEADINGS[form] for form in forms), "sign changes"]]
+    verdicts = [["claim", *COLUMNS, "sign changes"]]
+    differences: dict[str, list[list[str]]] = {}
     counts: Counter[str] = Counter()
     for claim in claims:
-        link = f"[{claim.source}]({claim.address})"
-        contrast = claim.why or f"`{claim.a}` − `{claim.b}`"
-        sources.append([claim.text, link, claim.read, claim.setting, contrast])
         if claim.why:
             continue
-        readings = {form: readings_of(root, documents, claim, form) for form in forms}
-        cells = [cell(claim, form, readings[form]) for form in forms]
-        known = [reading for part in readings.values() for reading in part or ()]
-        changes = sign_changes(known)
-        if claim.expects == NOT_ROBUST and known:
-            counts[robustness(known)] += 1
-            changes += f"; **{robustness(known)}**"
+        readings = readings_of(root, documents, claim)
+        changes = sign_changes(readings)
+        if claim.expects == NOT_ROBUST and readings:
+            counts[robustness(readings)] += 1
+            changes += f"; **{robustness(readings)}**"
         else:
-            counts.update(verdict(claim, reading) for reading in known)
+            counts.update(verdict(claim, reading) for reading in readings)
+        cells = [cell(claim, readings, column) for column in COLUMNS]
         verdicts.append([f"{claim.text} ({claim.source})", *cells, changes])
+        differences[claim.contrast] = rows_of(claim.contrast, readings)
+    header = ["difference", "trained on", "steps", *(f"{point:g}×" for point in POINTS)]
     return {
-        "sources": markdown.table(sources),
         "verdicts": markdown.table(verdicts),
-        "num_claims": str(len(claims)),
-        "num_untested": str(sum(bool(claim.why) for claim in claims)),
+        "differences": markdown.table([header, *itertools.chain(*differences.values())]),
+        "claims": claims,
         "counts": counts,
         "rule": speedruns,
     }
@@ -143,47 +149,59 @@ def sign_changes(readings: Sequence[Reading]) -> str:
     return "yes" if len({*signs}) > 1 else "no"
 
 
-def cell(claim: Claim, form: str, readings: Sequence[Reading] | None) -> str:
-    """Return the verdicts of a form, one for each budget and point."""
-    if (claim.a, claim.b) not in speedruns.contrasts(form):
-        return "–"
-    if readings is None:
-        return NOT_TRAINED
-    texts = [f"{r.label}: **{verdict(claim, r)}**, {r.shown}" for r in readings]
-    return "; ".join(texts)
+def cell(claim: Claim, readings: Sequence[Reading], column: str) -> str:
+    """Return the number of each verdict in one of COLUMNS."""
+    verdicts: Counter[str] = Counter()
+    for reading in readings:
+        trained_on = "text" if reading.form in speedruns.TEXTS else "tasks"
+        if column == f"{trained_on}, {'longer' if reading.point > 1 else 'training length'}":
+            verdicts[verdict(claim, reading)] += 1
+    return ", ".join(f"{word} ({count})" for word, count in sorted(verdicts.items())) or "–"
 
 
-def readings_of(root: Path, documents: Documents, claim: Claim, form: str) -> list[Reading] | None:
-    """Return the differences of a form, each a - b; None if it is not published."""
-    study = f"speedruns_{form}".rstrip("_")
-    names = documents(study)["study"]
-    # A study whose first page is being rendered has numbers before it has the file.
-    is_known = not isinstance(names, numbers.Citation)
-    is_known |= (root / STUDIES / study / numbers.FILE).exists()
-    if not is_known or (claim.a, claim.b) not in speedruns.contrasts(form):
-        return None
+def rows_of(contrast: str, readings: Sequence[Reading]) -> list[list[str]]:
+    """Return the rows of a contrast, one a form and budget, with a column for each point."""
+    rows: dict[tuple[str, str], dict[int | float, str]] = {}
+    for reading in readings:
+        row = HEADINGS[reading.form], f"{reading.steps:,}"
+        cells = rows.setdefault(row, dict.fromkeys(POINTS, "–"))
+        texts = {OPEN: reading.shown, NONE: f"{reading.shown}, none"}
+        cells[reading.point] = texts.get(reading.outcome, f"**{reading.shown}**")
+    return [[contrast, *row, *cells.values()] for row, cells in rows.items()]
+
+
+def readings_of(root: Path, documents: Documents, claim: Claim) -> list[Reading]:
+    """Return the differences a - b of all published forms."""
     readings = []
-    for steps in speedruns.budgets(form):
-        a, b = (variant(row, form, steps) for row in (claim.a, claim.b))
-        for point in speedruns.points(form):
-            label = f"{steps:,} steps, {point}×"
-            readings.append(reading(label, names.contrast(a, b, point), form))
+    for form in speedruns.ROWS_OF_FORMS:
+        study = f"speedruns_{form}".rstrip("_")
+        names = documents(study)["study"]
+        # A study whose first page is being rendered has numbers before it has the file.
+        is_known = not isinstance(names, numbers.Citation)
+        is_known |= (root / STUDIES / study / numbers.FILE).exists()
+        if not is_known or (claim.a, claim.b) not in speedruns.contrasts(form):
+            continue
+        for steps in speedruns.budgets(form):
+            a, b = (variant(row, form, steps) for row in (claim.a, claim.b))
+            for point in speedruns.points(form):
+                contrast = names.contrast(a, b, point)
+                readings.append(Reading(form, steps, point, *judged(contrast, form)))
     return readings
 
 
-def reading(label: str, contrast: Any, form: str) -> Reading:
-    """Judge a contrast of the numbers of a form by the rule that configs/speedruns.py declares."""
+def judged(contrast: Any, form: str) -> tuple[str, str]:
+    """Return the text and the outcome of a contrast, by the rule that the config declares."""
     shown, interval = contrast["text"], contrast["interval"]
     if interval is None:
-        return Reading(label, shown, OPEN)
+        return shown, OPEN
     low, high = interval
     is_text = form in speedruns.TEXTS
     if low > 0 or high < 0:
-        return Reading(label, shown, BETTER if (low > 0) != is_text else WORSE)  # fewer bits
+        return shown, BETTER if (low > 0) != is_text else WORSE  # fewer bits
     if not is_text and (end := speedruns.shared_end(*contrast["means"])):
-        return Reading(label, f"{shown}, both at the {end}", OPEN)
+        return f"{shown}, both at the {end}", OPEN
     margin = speedruns.MARGIN_OF_TEXT if is_text else speedruns.MARGIN
-    return Reading(label, shown, NONE if max(-low, high) <= margin else OPEN)
+    return shown, NONE if max(-low, high) <= margin else OPEN
 
 
 def variant(row: str, form: str, steps: int) -> str:

@@ -54,14 +54,18 @@ def test_every_form_has_rows_that_a_claim_compares():
     ],
 )
 def test_a_verdict_follows_the_rule_of_the_config(interval, better, worse, not_better):
-    reading = judged(interval, "copying")
+    reading = read(*judged(interval, "copying"))
     expected = {"better": better, "worse": worse, "not better": not_better}
     for expects, verdict in expected.items():
         assert claims.verdict(claims.Claim(**CLAIM, expects=expects), reading) == verdict
 
 
 def judged(interval, form, means=(0.5, 0.5)):
-    return claims.reading("", {"text": "+0.01", "interval": interval, "means": means}, form)
+    return claims.judged({"text": "+0.01", "interval": interval, "means": means}, form)
+
+
+def read(shown, outcome, point=1):
+    return claims.Reading("copying", 1750, point, shown, outcome)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +78,13 @@ def judged(interval, form, means=(0.5, 0.5)):
     ],
 )
 def test_two_rows_at_one_end_of_exact_match_are_not_called_equal(form, means, outcome, shown):
-    reading = judged([-0.001, 0.001], form, means)
-    assert (reading.outcome, reading.shown) == (outcome, shown)
-    assert judged([0.001, 0.002], "copying", (0.01, 0.0)).outcome == "better"
+    assert judged([-0.001, 0.001], form, means) == (shown, outcome)
+    assert judged([0.001, 0.002], "copying", (0.01, 0.0)) == ("+0.01", "better")
 
 
 def test_fewer_bits_are_better_and_the_margin_of_text_is_smaller():
     ends = [(-0.0034, -0.0019), (0.0019, 0.0034), (-0.002, 0.01), (-0.011, 0.002)]
-    outcomes = [judged(interval, "text_muon").outcome for interval in ends]
+    outcomes = [judged(interval, "text_muon")[1] for interval in ends]
     assert outcomes == ["better", "worse", "none", "open"]
 
 
@@ -100,7 +103,7 @@ def test_fewer_bits_are_better_and_the_margin_of_text_is_smaller():
 def test_two_decided_differences_show_a_sign_and_two_known_ones_a_robust_gain(
     outcomes, sign_changes, is_not_robust
 ):
-    readings = [claims.Reading("", "", outcome) for outcome in outcomes.split()]
+    readings = [read("", outcome) for outcome in outcomes.split()]
     assert claims.sign_changes(readings) == sign_changes
     assert claims.robustness(readings) == is_not_robust
     assert claims.sign_changes([]) == claims.NOT_TRAINED
@@ -109,9 +112,16 @@ def test_two_decided_differences_show_a_sign_and_two_known_ones_a_robust_gain(
 def test_a_claim_that_a_gain_is_not_robust_is_judged_once_and_not_in_each_cell():
     (claim,) = (claim for claim in CLAIMS if claim.expects == claims.NOT_ROBUST)
     assert claim.text == "The gain of offset keys is not robust."
-    readings = [claims.Reading("x", "+0.10", "better"), claims.Reading("y", "0.00", "none")]
-    cell = claims.cell(claim, "copying", readings)
-    assert cell == "x: **better**, +0.10; y: **none**, 0.00"
+    readings = [read("+0.10", "better"), read("0.00", "none"), read("+0.20", "better", 2)]
+    assert claims.cell(claim, readings, "tasks, training length") == "better (1), none (1)"
+    assert claims.cell(claim, readings, "text, longer") == "–"
+
+
+def test_a_decided_difference_is_bold_and_none_has_its_word():
+    readings = [read("+0.10", "better"), read("0.00", "none", 1.125), read("+0.20", "open", 2)]
+    assert claims.rows_of("a − b", readings) == [
+        ["a − b", "copying", "1,750", "**+0.10**", "0.00, none", "+0.20", "–"]
+    ]
 
 
 @pytest.fixture
@@ -151,8 +161,11 @@ def test_a_page_that_prints_no_contrast_publishes_those_that_claims_are_judged_b
     assert shown["interval"] == pytest.approx([expected.low, expected.high], rel=1e-9)
     assert shown["text"] == "−0.003 [−0.003, −0.002]"
     text = pages.text(root, Path("docs/claims.md"))
-    lowers = next(line for line in text.splitlines() if "#315) |" in line and "steps" in line)
-    assert "1,000 steps, 4×: **holds**, −0.003 [−0.003, −0.002]" in lowers
+    lowers = next(line for line in text.splitlines() if "#315) |" in line)
+    assert "| holds (1) | holds (1) | – | – | no |" in lowers
+    shown = "**−0.003 [−0.003, −0.002]**"
+    row = f"| `quarter rope` − `rope` | text, Muon | 1,000 | {shown} | – | – | {shown} |"
+    assert row in text.splitlines()
     # Offset keys have no effect: their claim to be better does not hold at either length.
     assert ": 2 hold, 4 do not hold, 0 are undecided." in text
 
@@ -171,9 +184,9 @@ def test_the_cell_of_rows_that_are_not_compared_has_the_reason(tmp_path):
     runs = {"rope": [0.9] * 5, claim.a: ([0.0] * 5, {"validation": {4: 0.1}})}
     pairs = [{"a": claim.a, "b": "rope", "at": at} for at in speedruns.points("flip_flop")]
     study = Prose(contrasts.study(tmp_path, runs, pairs))
-    readings = claims.readings_of(tmp_path, lambda _: {"study": study}, claim, "flip_flop")
-    reason = "**undecided**, nope + smear did not solve the training lengths with any seed"
-    assert claims.cell(claim, "flip_flop", readings).endswith(f"2×: {reason}")
+    contrast = study.contrast(claim.a, "rope", 2)
+    reason = "nope + smear did not solve the training lengths with any seed"
+    assert claims.judged(contrast, "flip_flop") == (reason, "open")
     rule = " ".join((ROOT / "docs" / "claims.md.jinja").read_text().split())
     assert "only if each of them solved the training lengths" in rule
 
