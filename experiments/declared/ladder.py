@@ -1,6 +1,7 @@
 """Do the order of rows and the share of the learning rate hold in larger models?"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -62,10 +63,28 @@ def fall_of_rate_share(
     return center, Interval(float(low), float(high), "jackknife")
 
 
-def size_ladder_lines(
+@dataclass(frozen=True)
+class Comparison:
+    """A size against the models of width 64.
+
+    Attributes:
+      scores: by row, with the columns "small" and "large".
+      tau: Kendall's tau of the two columns; None if they have no order.
+      change: the share of the rate in large models minus that in small ones, and its interval; None
+        if no task has two rows that are always solved.
+      num_tasks: the tasks of this mean.
+    """
+
+    scores: pd.DataFrame
+    tau: float | None
+    change: tuple[float, Interval] | None
+    num_tasks: int
+
+
+def comparison(
     runs: pd.DataFrame, reference: pd.DataFrame, solved_in: pd.DataFrame | None = None
-) -> list[str]:
-    """Return the order of the rows and the share of the rate, against the models of width 64.
+) -> Comparison:
+    """Compare the order of the rows and the share of the rate with models of width 64.
 
     Args:
       solved_in: runs of another size. The share is that of rows which are solved there, too.
@@ -81,27 +100,39 @@ def size_ladder_lines(
         rows = ("row", list(dict.fromkeys(runs["row"])))
         where = f"size_ladder: {name}"
         common.check_one_of_each(where, size, rows, tasks, size_ladder.RATES, seeds)
-    here = scores(runs, tasks)
-    at_64 = scores(reference[reference["row"].isin(here.index)], tasks)[here.index]
-    lines = [f"{row:26} {at_64[row]:.2f} at width 64, {here[row]:.2f} here" for row in here.index]
-    pair = at_64.tolist(), here.tolist()
-    tau = common.kendall(*pair)
-    verdict = "the order holds" if tau > common.LEAST_TAU else "another order"
-    lines.append(common.no_order(*pair) or f"tau {tau:.2f}: {verdict}")
-    small, large = [], []
+    large = scores(runs, tasks)
+    small = scores(reference[reference["row"].isin(large.index)], tasks)[large.index]
+    of_rows = pd.DataFrame({"small": small, "large": large})
+    pair = small.tolist(), large.tolist()
+    tau = None if common.no_order(*pair) else common.kendall(*pair)
+    grids = []
     for task in tasks:
         task_runs = [size[size["task"] == task] for size in sizes]
         solved = sorted(set.intersection(*map(_solved_rows, task_runs)))
         if len(solved) > 1:  # a share needs two rows
-            small.append(_grid(task_runs[0], solved))
-            large.append(_grid(task_runs[1], solved))
-    if not small:
-        return [
-            *lines,
-            "share of the rate: no task has two rows that are always solved",
-        ]
-    center, interval = fall_of_rate_share(small, large)
-    change = f"{center:+.2f}{common.interval_text(interval)}, mean over {len(small)} tasks"
+            grids.append([_grid(size, solved) for size in task_runs[:2]])
+    change = fall_of_rate_share(*zip(*grids, strict=True)) if grids else None
+    return Comparison(of_rows, tau, change, len(grids))
+
+
+def size_ladder_lines(
+    runs: pd.DataFrame, reference: pd.DataFrame, solved_in: pd.DataFrame | None = None
+) -> list[str]:
+    """Return the lines of a comparison with models of width 64."""
+    result = comparison(runs, reference, solved_in)
+    lines = []
+    for row, (small, large) in result.scores.iterrows():
+        lines.append(f"{row:26} {small:.2f} at width 64, {large:.2f} here")
+    if result.tau is None:
+        columns = (result.scores[name].tolist() for name in result.scores)
+        lines.append(common.no_order(*columns) or "")
+    else:
+        verdict = "the order holds" if result.tau > common.LEAST_TAU else "another order"
+        lines.append(f"tau {result.tau:.2f}: {verdict}")
+    if result.change is None:
+        return [*lines, "share of the rate: no task has two rows that are always solved"]
+    center, interval = result.change
+    change = f"{center:+.2f}{common.interval_text(interval)}, mean over {result.num_tasks} tasks"
     return [*lines, f"share of the rate, here minus at width 64: {change}"]
 
 
