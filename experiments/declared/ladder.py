@@ -64,7 +64,7 @@ def fall_of_rate_share(
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SizeComparison:
     """A size against the models of width 64.
 
     Attributes:
@@ -83,7 +83,7 @@ class Comparison:
 
 def comparison(
     runs: pd.DataFrame, reference: pd.DataFrame, solved_in: pd.DataFrame | None = None
-) -> Comparison:
+) -> SizeComparison:
     """Compare the order of the rows and the share of the rate with models of width 64.
 
     Args:
@@ -112,7 +112,7 @@ def comparison(
         if len(solved) > 1:  # a share needs two rows
             grids.append([_grid(size, solved) for size in task_runs[:2]])
     change = fall_of_rate_share(*zip(*grids, strict=True)) if grids else None
-    return Comparison(of_rows, tau, change, len(grids))
+    return SizeComparison(of_rows, tau, change, len(grids))
 
 
 def size_ladder_lines(
