@@ -110,7 +110,9 @@ def comparison(
         task_runs = [size[size["task"] == task] for size in sizes]
         solved = sorted(set.intersection(*map(_solved_rows, task_runs)))
         if len(solved) > 1:  # a share needs two rows
-            grids.append([_grid(size, solved) for size in task_runs[:2]])
+            pair_of_grids = [_grid(size, solved) for size in task_runs[:2]]
+            if all(scores.std() > 0 for scores in pair_of_grids):  # and scores that vary
+                grids.append(pair_of_grids)
     change = fall_of_rate_share(*zip(*grids, strict=True)) if grids else None
     return SizeComparison(of_rows, tau, change, len(grids))
 

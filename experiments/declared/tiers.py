@@ -39,8 +39,10 @@ def convolution_lines(runs: pd.DataFrame) -> list[str]:
     return lines
 
 
-def difference(old: pd.DataFrame, new: pd.DataFrame) -> tuple[float, Interval]:
+def difference(old: pd.DataFrame, new: pd.DataFrame) -> tuple[float, Interval | None]:
     """Return the share of the new seeds minus that of the old ones, with a bootstrap interval.
+
+    NaN without an interval if no run of one of them is solved.
 
     Args:
       old, new: results of `counts`, one row for each seed.
@@ -53,8 +55,10 @@ def difference(old: pd.DataFrame, new: pd.DataFrame) -> tuple[float, Interval]:
             shares.append(extrapolates / np.maximum(solved, 1))
         return shares[1] - shares[0]
 
-    strata = [old.to_numpy(float), new.to_numpy(float)]
-    return float(statistic(np.concatenate(strata))), statistics.bootstrap(strata, statistic)
+    center = common.share(new) - common.share(old)
+    if np.isnan(center):
+        return center, None
+    return center, statistics.bootstrap([old.to_numpy(float), new.to_numpy(float)], statistic)
 
 
 def more_seeds_lines(runs: pd.DataFrame) -> list[str]:
@@ -67,7 +71,7 @@ def more_seeds_lines(runs: pd.DataFrame) -> list[str]:
         row_runs = runs["row"] == row
         old, new = common.counts(runs[row_runs & ~is_new]), common.counts(runs[row_runs & is_new])
         center, interval = difference(old, new)
-        excludes_zero |= interval.low > 0 or interval.high < 0
+        excludes_zero |= interval is not None and (interval.low > 0 or interval.high < 0)
         shares.append((common.share(old), common.share(new)))
         texts = f"{common.share_text(old)} -> {common.share_text(new)}"
         lines.append(f"{row:26} {texts}: {center:+.2f}{common.interval_text(interval)}")

@@ -54,8 +54,8 @@ class Sample:
         """Return the values of each cell as the metric states them; None without a value."""
         bounds = self["bound"] if "bound" in self.numbers else np.full(self.places.shape, "")
         cells = []
-        for row in zip(self["value"].tolist(), bounds.tolist(), strict=True):
-            pairs = zip(*row, strict=True)
+        for numbers, signs in zip(self["value"].tolist(), bounds.tolist(), strict=True):
+            pairs = zip(numbers, signs, strict=True)
             # NaN is a number that differs from itself.
             cells.append(
                 [_value_of(n, bound, self.style) if n == n else None for n, bound in pairs]

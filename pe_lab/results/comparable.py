@@ -22,12 +22,19 @@ _SAW_POSITIONS = "saw the positions of the test"
 
 
 def why_not(
-    study: Study, a: str, b: str, point: MetricPoint, *, seen_positions: bool = False
+    study: Study,
+    a: str,
+    b: str,
+    point: MetricPoint,
+    *,
+    seen_positions: bool = False,
+    unsolved: bool = False,
 ) -> str:
     """Return why two variants are not compared at a point; "" if they are.
 
     Args:
       seen_positions: compare them even if training showed one of them the positions of the test.
+      unsolved: compare them even if no seed of one of them solved the training lengths.
     """
     for name in (a, b):
         if not study.by_name[name]["finished"]:
@@ -42,7 +49,7 @@ def why_not(
         return f"{b} {min(of_b - of_a)}"
     for name in (a, b):
         row = study.by_name[name]
-        if row["is_unsolved"] and is_beyond_training(row, point):
+        if row["is_unsolved"] and is_beyond_training(row, point) and not unsolved:
             return f"{name} did not solve the training lengths with any seed"
     return ""
 

@@ -85,7 +85,12 @@ def ranks(study: Study) -> Table:
         f"Over the {len(ranked.tasks)} of {ranked.of} tasks that every one of these variants solved"
     )
     if ranks is None:
-        caption = f"{basis}; ranks are shown from {significance.RANKS_FROM} such tasks."
+        reason = f"ranks are shown from {significance.RANKS_FROM} such tasks"
+        if len(ranked.tasks) >= significance.RANKS_FROM:
+            reason = (
+                "no ranks: fewer than three variants, a missing median, or no task separates them"
+            )
+        caption = f"{basis}; {reason}."
         return Table("Ranks over tasks", caption, header, ())
     caption = (
         f"{basis}, by median exact match {study.spec.extrapolation.point}; 1 is best. Friedman's "

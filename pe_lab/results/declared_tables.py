@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pe_lab.results import metrics, notes, summary, table_summaries
+from pe_lab.results import compare, metrics, notes, summary, table_summaries
 from pe_lab.results.comparable import is_one_variant_a_row
 from pe_lab.results.formats import DASH, Cell, Table
 from pe_lab.results.study import Study
@@ -141,15 +141,14 @@ def _notes(
     of_table: list[str] = []
     styles = [metrics.BY_NAME[metric.name].style for metric in spec.metrics]
     # Counts and first steps have intervals of their own.
-    summaries = set()
-    for metric, style in zip(spec.metrics, styles, strict=True):
-        if style not in ("count", "first_step"):
-            summaries.add(metric.show)
+    with_style = zip(spec.metrics, styles, strict=True)
+    summaries = {m.show for m, style in with_style if style not in ("count", "first_step")}
     for show in ("median", "iqm"):
         if show in summaries:
             of_table.append(notes.intervals(seeds, show))
     if any(metric.name == "extrapolates" for metric in spec.metrics):
-        of_table += notes.extrapolation(study, seeds)
+        outcomes = compare.extrapolation_counts(study, of_kind.values["variant"].unique())
+        of_table += notes.extrapolation(study, [counts.count for counts in outcomes.values()])
     # A lone star is a label, not the sign behind a number.
     if any(len(text) > 1 and text.endswith(notes.UNSOLVED) for text in texts):
         of_table.append(notes.NOT_SOLVED)

@@ -31,7 +31,7 @@ def ranking(study: Study) -> Ranking:
     A variant counts if every task has it and nothing sets it apart. A task counts if all of these
     variants solved it.
     """
-    tasks = list(dict.fromkeys(study.variants["task_name"]))
+    tasks = task_names(study)
     ranked = _comparable(study)
     values = _values(study)
     solved = []
@@ -49,6 +49,11 @@ def ranking(study: Study) -> Ranking:
     return Ranking(tuple(ranked), tuple(solved), len(tasks), ranks)
 
 
+def task_names(study: Study) -> list[str]:
+    """Return the names of the tasks of variants that have a record."""
+    return list(dict.fromkeys(filter(None, study.variants["task_name"])))
+
+
 def _by_name(study: Study) -> dict[str, dict[str, str]]:
     """Return the variants by their names without the label of the task, and by task."""
     variants: dict[str, dict[str, str]] = {}
@@ -63,7 +68,7 @@ def _by_name(study: Study) -> dict[str, dict[str, str]]:
 def _comparable(study: Study) -> dict[str, dict[str, str]]:
     """Return the variants that every task has and that nothing sets apart."""
     point = study.spec.extrapolation.point
-    tasks = set(study.variants["task_name"])
+    tasks = set(task_names(study))
     variants = {}
     for name, of_tasks in _by_name(study).items():
         if of_tasks.keys() != tasks:

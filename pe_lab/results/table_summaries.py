@@ -33,10 +33,10 @@ def specs(study: Study) -> list[TableSpec]:
     A grid of one axis is shown by length, a grid of two axes at each length.
     """
     tables = list(study.spec.tables)
-    dimensions = set(itertools.chain(*(spec.dimensions for spec in tables)))
+    shown = [set(spec.dimensions) for spec in tables]
     varied = [axis for axis in study.axes if study.trained[axis].nunique() > 1]
     for rows, *columns in study.grids:
-        if len(columns) > 1 or rows in dimensions:
+        if len(columns) > 1 or any({rows, *columns} <= dimensions for dimensions in shown):
             continue  # it has more axes than a table, or a declared table shows it
         if columns:
             table = TableSpec(rows=(rows,), columns=tuple(columns), each=(*varied, "length"))

@@ -19,6 +19,7 @@ from pe_lab.results import (
     formats,
     metrics,
     notes,
+    ranking,
     selection,
     significance,
     standard_tables,
@@ -69,7 +70,7 @@ def of(study: Study) -> list[Table]:
         tables.append(choice_table.tuning(chosen))
     if study.spec.contrasts:
         tables.append(contrast_tables.contrasts(with_grids))
-    if chosen.variants["task_name"].nunique() >= significance.RANKS_FROM:
+    if len(ranking.task_names(chosen)) >= significance.RANKS_FROM:
         tables.append(contrast_tables.ranks(chosen))
     if study.spec.literature:
         tables += contrast_tables.literature(chosen)

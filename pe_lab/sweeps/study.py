@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pe_lab.results import read_analysis_spec
+from pe_lab.results import read_analysis_spec, variant_names
 from pe_lab.runs import config, grid
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Point
@@ -150,7 +150,7 @@ def _variants(entries: Iterable[Entry]) -> list[dict[str, str]]:
 
 
 def _check_labels(points: Sequence[Point]) -> None:
-    """Check that a label has one value: variants of one label would be averaged like seeds."""
+    """Check that a label has one value, and a name one variant, or tables would average two."""
     value_of: dict[tuple[str, str], object] = {}
     # Choices with an empty label are in no name: two of them would be one variant in tables.
     hidden_of: dict[tuple[tuple[str, str], ...], dict[str, object]] = {}
@@ -169,11 +169,21 @@ def _check_labels(points: Sequence[Point]) -> None:
         hidden = {path: choice.value for path, choice in point.items() if not choice.label}
         name = tuple((path, choice.label) for path, choice in labelled.items())
         if hidden_of.setdefault(name, hidden) != hidden:
-            words = " · ".join(label for _, label in name) or "no label"
-            raise UserError(
-                f"Two variants are both called {words}: give what tells them apart a label with "
-                f"grid.labelled."
-            )
+            raise _one_name(SEPARATOR.join(label for _, label in name))
+    labels_of: dict[str, dict[str, str]] = {}
+    labels = [{path: choice.label for path, choice in point.items()} for point in points]
+    for variant, of_point in zip(variant_names.names("", labels), labels, strict=True):
+        shown = {axis: of_point[axis] for axis in variant_names.axes_of([of_point])}
+        shown = {axis: label for axis, label in shown.items() if label}
+        if labels_of.setdefault(variant, shown) != shown:
+            raise _one_name(variant)
+
+
+def _one_name(variant: str) -> UserError:
+    return UserError(
+        f"Two variants are both called {variant or 'no label'}: give what tells them apart a "
+        f"label with grid.labelled."
+    )
 
 
 def _check_same_runs(entries: Sequence[Entry]) -> None:

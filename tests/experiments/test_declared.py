@@ -71,6 +71,13 @@ def test_a_difference_of_shares_has_its_sign_and_an_interval_around_it():
     assert tiers.difference(old, old)[0] == 0
 
 
+def test_shares_of_which_one_has_no_solved_run_have_no_difference():
+    some = pd.DataFrame({"extrapolates": [2, 2], "solved": [2, 2]})
+    center, interval = tiers.difference(some * 0, some)
+    assert np.isnan(center)
+    assert interval is None
+
+
 def test_more_seeds_are_compared_at_the_rates_that_they_are_trained_with():
     """At another rate all old runs fail; it does not count."""
     old, new = (planted(UNCHANGED, rates=more_seeds.RATES, seeds=s) for s in (range(6), NEW))

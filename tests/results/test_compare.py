@@ -9,7 +9,7 @@ from pe_lab.runs.records import records
 from pe_lab.runs.studies.analysis_spec import Contrast, MetricPoint
 from tests.results import fake_study
 from tests.results.contrasts import study
-from tests.results.fake_study import entry
+from tests.results.fake_study import entry, point
 
 
 def test_a_contrast_by_hand(tmp_path):
@@ -144,6 +144,7 @@ def test_ranks_are_over_tasks_that_all_variants_solved(tmp_path):
             if (index, name) == (3, "rope"):
                 run["validation"] = {4: 0.5}
             entries.append(entry(name, 0, {"task": task}, **run))
+    entries.append((point("late", 0, task="task 0"), "has no record"))
     ranked = ranking.ranking(fake_study.study(tmp_path, *entries))
     assert (ranked.names, len(ranked.tasks), ranked.of) == (("rope", "alibi", "t5"), 16, 17)
     assert ranked.ranks.mean == (3.0, 1.0, 2.0)

@@ -91,12 +91,14 @@ def test_two_grids_may_share_an_axis(tmp_path):
         run = record(f"rope{seed}", seed, test={4: 1.0}, validation={4: 1.0})
         run["rows"] += [overridden(spec, 4, 0.25) for spec in specs]
         entries.append((point("rope", seed), run))
-    loaded = frame.read(write_study(tmp_path, *entries))
-    one_axis, two_axes = (
-        declared_tables.tables(loaded, spec) for spec in table_summaries.specs(loaded)
-    )
-    assert [row[0].text for row in one_axis[0].rows] == ["1", "2"]
-    assert cells(two_axes[0])[1] == ["1", "0.25", "0.25"]
+    declared = {"tables": [{"rows": LOOPS, "columns": "length"}]}  # in place of the first one
+    for analysis in (None, declared):
+        loaded = frame.read(write_study(tmp_path, *entries, analysis=analysis))
+        one_axis, two_axes = (
+            declared_tables.tables(loaded, spec) for spec in table_summaries.specs(loaded)
+        )
+        assert [row[0].text for row in one_axis[0].rows] == ["1", "2"]
+        assert cells(two_axes[0])[1] == ["1", "0.25", "0.25"]
 
 
 def test_overrides_add_no_contrasts_to_the_declared_ones(tmp_path):

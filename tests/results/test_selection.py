@@ -185,6 +185,18 @@ def test_fewer_than_ten_shared_seeds_have_no_such_interval(tmp_path):
     assert interval(choose(tmp_path, {"1": [(0.1, 0.5)] * 12, "2": [(0.9, 1.0)] * 9})) is None
 
 
+def test_a_run_without_a_number_leaves_the_interval_of_the_choice_to_the_others(tmp_path):
+    one, two = [(0.4, 0.2), (0.6, 0.2)] * 6, [(0.6, 0.8), (0.41, 0.8)] * 5 + [(0.6, 0.8)]
+    chosen = choose(tmp_path, {"1": one, "2": two})
+    cell = summary.of_metric(chosen, chosen.cases, dataclasses.replace(AT, show="iqm")).of("rope")
+    assert cell.interval == interval(chosen)
+
+
+def test_the_best_of_all_settings_counts_seeds_that_only_one_setting_has(tmp_path):
+    chosen = choose(tmp_path, {"1": [(0.1, 0.1)] * 3 + [(0.1, 0.9)], "2": [(0.2, 0.1)] * 2})
+    assert len(chosen.candidates) == 6
+
+
 def test_settings_are_compared_on_the_seeds_that_all_of_them_have(tmp_path):
     """The chosen rate has four seeds. Two of them do not count
     here.

@@ -133,6 +133,13 @@ def test_a_silent_label_may_not_be_all_that_tells_two_variants_apart(points, cal
     )
 
 
+def test_equal_labels_of_two_axes_may_not_be_one_name():
+    of_layers, of_heads = ({f"model.{axis}": [2]} for axis in ("num_layers", "num_heads"))
+    rope = {"model.encodings": [ROPE]}
+    with pytest.raises(UserError, match="are both called 2: give"):
+        expand(grid.concat(grid.product(rope, of_layers), grid.product(rope, of_heads)))
+
+
 @pytest.mark.slow
 def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(tmp_path):
     parent = tiny.run("rope")

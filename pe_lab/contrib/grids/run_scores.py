@@ -19,6 +19,7 @@ from pe_lab.results import statistics
 LOSS, IN_DISTRIBUTION, AREA = "validation loss", "validation exact match", "area"
 # The rule of "the setting that validation chose" in all tables, as in selection.choose.
 CHOICE = setting_rules.lowest(LOSS, name="lowest mean loss")
+KEYS = ["variant", "run_id"]
 MULTIPLES = (1, 1.125, 1.25, 1.5, 2, 3, 4)  # of the training length
 
 
@@ -28,7 +29,9 @@ def at(multiple: int | float) -> str:
 
 
 def of(numbers: pd.DataFrame, multiples: Sequence[int | float] = MULTIPLES) -> pd.DataFrame:
-    """Return one row for each run, evaluated as it was trained.
+    """Return one row for each run of a variant, evaluated as it was trained.
+
+    Variants may share a run, as NoPE does under two position schemes.
 
     Args:
       numbers: the frame `Study.numbers`.
@@ -41,13 +44,13 @@ def of(numbers: pd.DataFrame, multiples: Sequence[int | float] = MULTIPLES) -> p
     """
     plain = numbers[(numbers["override"] == "") & (numbers["offset"] == 0)]
     last = plain.columns.get_loc("max_length")
-    runs = plain[plain.columns[: last + 1]].drop_duplicates("run_id")
+    runs = plain[plain.columns[: last + 1]].drop_duplicates(KEYS)
     # Words of a large study are categories, which cannot be compared with new words.
     words = runs.select_dtypes("category").columns
-    runs = runs.astype(dict.fromkeys(words, object)).set_index("run_id")
+    runs = runs.astype(dict.fromkeys(words, object)).set_index(KEYS)
     tests = plain[(plain["split"] == "test") & (plain["metric"] == "exact_match")]
     tests = tests.assign(multiple=tests["length"] / tests["max_length"])
-    table = tests.pivot(index="run_id", columns="multiple", values="value")
+    table = tests.pivot(index=KEYS, columns="multiple", values="value")
     measured = [multiple for multiple in multiples if multiple in table.columns]
     for multiple in measured:
         runs[at(multiple)] = table[multiple]
@@ -56,7 +59,7 @@ def of(numbers: pd.DataFrame, multiples: Sequence[int | float] = MULTIPLES) -> p
     validation = plain[plain["split"] == "validation"]
     for column, metric in ((LOSS, "negative_log_likelihood"), (IN_DISTRIBUTION, "exact_match")):
         rows = validation[validation["metric"] == metric]
-        runs[column] = rows.groupby("run_id")["value"].mean()
+        runs[column] = rows.groupby(KEYS, observed=True)["value"].mean()
     return runs.reset_index()
 
 
@@ -131,7 +134,7 @@ def chosen(runs: pd.DataFrame, setting: str) -> object:
 
 def _reliable(grid: Runs, variant: int, score: str, threshold: float) -> dict[str, int | float]:
     """Return the share of the solved runs of a variant that extrapolate."""
-    solved = grid.numbers["solved"][variant] == 1  # NaN, a diverged run, is not 1
+    solved = grid.numbers["solved"][variant] == 1
     extrapolates = solved & (grid.numbers[score][variant] >= threshold)
     num_extrapolates, num_solved = int(extrapolates.sum()), int(solved.sum())
     interval = clustered.interval(extrapolates.sum(axis=0), solved.sum(axis=0))

@@ -1,7 +1,7 @@
 """Rules that choose a setting, such as the learning rate, after a full grid was trained.
 
-    scores = run_scores.of(frame.read(folder).numbers)
-    runs = Runs.of(scores, rows=["model.encodings", "task"], setting="train.learning_rate",
+    of_runs = run_scores.of(frame.read(folder).numbers)
+    runs = Runs.of(of_runs, rows=["model.encodings", "task"], setting="train.learning_rate",
                    columns=["solved", "validation loss", "1.25x", "2x"])
     scores(runs, lowest("validation loss"), "2x")
 
@@ -280,11 +280,10 @@ def _best(values: Shares) -> Shares:
 
 def _all_solved(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c d"]:
     """Return the settings at which every seed with weight solves the task."""
-    return (runs.numbers["solved"] != 1) @ weights == 0  # NaN, a diverged run, is not 1
+    return (runs.numbers["solved"] != 1) @ weights == 0
 
 
 def _solving(runs: Runs, weights: Weights) -> Bool[np.ndarray, "v c d"]:
     """Return the settings that most runs solve; all settings if a variant has no such setting."""
-    share = np.nan_to_num(runs.numbers["solved"], nan=0.0)  # a diverged run solves nothing
-    solving = _mean(share, weights) > 0.5
+    solving = _mean(runs.numbers["solved"], weights) > 0.5
     return solving | ~solving.any(axis=1, keepdims=True)

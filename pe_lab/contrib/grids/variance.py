@@ -60,8 +60,10 @@ def shares(values: Float[np.ndarray, "*n"], factors: Sequence[str]) -> dict[str,
 
 def share_intervals(
     values: Float[np.ndarray, "*n"], factors: Sequence[str], drawn: str
-) -> dict[str, Interval]:
+) -> dict[str, Interval | None]:
     """Return the jackknife interval of every share, from 0 to 1 at most.
+
+    None if nothing varies, also if this is so without one of the levels.
 
     A bootstrap would draw a level twice, which makes the components without repetition too small.
 
@@ -75,12 +77,13 @@ def share_intervals(
     num_levels = values.shape[axis]
     without_one = [shares(np.delete(values, level, axis), factors) for level in range(num_levels)]
     quantile = stats.t.ppf((1 + statistics.CONFIDENCE) / 2, num_levels - 1)
-    intervals = {}
+    intervals: dict[str, Interval | None] = {}
     for name, share in shares(values, factors).items():
         estimates = np.array([of_level[name] for of_level in without_one])
         half = quantile * (num_levels - 1) ** 0.5 * estimates.std()
         low, high = max(0.0, share - half), min(1.0, share + half)
-        intervals[name] = Interval(float(low), float(high), "jackknife")
+        is_known = np.isfinite(half)
+        intervals[name] = Interval(float(low), float(high), "jackknife") if is_known else None
     return intervals
 
 

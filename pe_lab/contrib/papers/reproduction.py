@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pe_lab.contrib.papers import verdicts
-from pe_lab.contrib.papers.verdicts import DECIDED, FEWEST_SEEDS, Verdict
+from pe_lab.contrib.papers.verdicts import FEWEST_SEEDS, Verdict
 from pe_lab.results import comparable, compare, metrics, selection, statistics, variant_names
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
@@ -53,6 +53,13 @@ class Outcome:
     def difference(self) -> float | None:
         """The mean of a - b; None for a claim about a alone and without a shared seed."""
         return statistics.mean([a - b for a, b in self.pairs])
+
+    @property
+    def direction(self) -> int:
+        """1 or -1 if the interval of a - b excludes 0 and enough seeds solve; 0 otherwise."""
+        if self.interval is None or not self.is_solved:
+            return 0
+        return (self.interval.low > 0) - (self.interval.high < 0)
 
     @property
     def reason(self) -> str:
@@ -108,16 +115,15 @@ def _of_contrasts(study: Study) -> list[Outcome]:
 
 def _compared_with(study: Study, outcome: Outcome, readings: Sequence[Outcome]) -> Outcome:
     """Return an outcome with the verdict that other declared lengths of its variants allow."""
-    if not outcome.b or outcome.claim.is_mean or outcome.verdict not in DECIDED:
+    if not outcome.b or outcome.claim.is_mean or outcome.direction == 0:
         return outcome
     for other in readings:
         point = other.metric.point
         if (other.a, other.b, other.metric.name) != (outcome.a, outcome.b, outcome.metric.name):
             continue
-        is_other = other.verdict in DECIDED and point != outcome.metric.point
-        is_opposite = (other.verdict == "does not hold") != (outcome.verdict == "does not hold")
+        is_opposite = other.direction == -outcome.direction
         is_beyond = comparable.is_beyond_training(study.by_name[outcome.a], point)
-        if is_other and is_opposite and is_beyond:
+        if is_opposite and is_beyond and point != outcome.metric.point:
             return dataclasses.replace(outcome, verdict="depends on the length", opposite=point)
     return outcome
 
@@ -145,8 +151,16 @@ def mean_by_seed(
 
 def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
     metric = metric_of(study, claim)
-    # A claim may be about positions that training shows, as those with a random start are.
-    reason = comparable.why_not(study, a, b, metric.point, seen_positions=True)
+    # A claim may be about positions that training shows, as those with a random start are. A figure
+    # of the paper's size can be out of reach with no solved seed, too.
+    reason = comparable.why_not(
+        study,
+        a,
+        b,
+        metric.point,
+        seen_positions=True,
+        unsolved=study.spec.reproduction.is_authors_size,
+    )
     if all(_is_at_chance(study, name, metric) for name in (a, b)):
         reason = "no run is above chance at this length"
     solved = tuple(_num_solved(study, name) for name in (a, b))
@@ -243,9 +257,8 @@ def _first_solved(study: Study, name: str, count: int) -> tuple[list[tuple[int, 
     """Return the first seeds that solve the training lengths, and how many were drawn for them."""
     cases = study.cases_of(name).sort_values(["seed", "data_seed"])
     cases = cases[cases["status"] != "failed"]
-    is_solved = cases["solved"].astype(bool)
-    if is_solved.sum() > count:
-        cases = cases[is_solved.cumsum().shift(fill_value=0) < count]
+    num_solved_before = cases["solved"].cumsum().shift(fill_value=0)
+    cases = cases[num_solved_before < count]
     solved = cases[cases["solved"].astype(bool)]
     return list(zip(solved["seed"].tolist(), solved["data_seed"].tolist(), strict=True)), len(cases)
 

@@ -37,7 +37,6 @@ Verdict = Literal[
     "not reached at the authors' size",
     "undecided",
 ]
-DECIDED = ("holds at the authors' size", "holds, scaled", "does not hold")
 
 TOLERANCE = 0.1  # between our number and theirs, at the authors' size
 FEWEST_SEEDS = 5  # that solve the training lengths

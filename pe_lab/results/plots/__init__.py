@@ -67,9 +67,9 @@ def write(
                     # Figures stay in memory until they are saved.
                     drawing.save(figure, of_figure, few_colors=True)
                     files += of_figure
-    possible = [out / name for name in NAMES]
-    possible += [*out.glob("by_*"), *out.glob("table_*")]
-    for path in possible:
+    attributes = study.measured_attributes["attribute"].unique()
+    possible = [out / name for name in (*NAMES, *(f"by_{name}" for name in attributes))]
+    for path in [*possible, *out.glob("table_[0-9]*")]:
         for suffix in drawing.FORMATS:
             file = path.with_suffix(f".{suffix}")
             if file not in files:

@@ -23,7 +23,7 @@ _TRAINING_END, _CHANCE = "training length", "chance level"
 
 
 def by_length(data: Plotted, *, relative: bool = False) -> "Figure | None":
-    """The metric against length, without a position offset.
+    """The metric against length, at the smallest position offset that was measured.
 
     Args:
       relative: lengths are multiples of the training length.
@@ -183,7 +183,7 @@ def grid_of(panels: Sequence[Panel], titles: Sequence[str] = ("",)) -> "tuple[Fi
     count = len(titles) * len(panels)
     most = 2 if count <= 4 else 3 if count in (5, 6, 9) else 4
     for_task = count // len({panel.task for panel in panels}) if len(titles) == 1 else len(titles)
-    columns = most // for_task * for_task or most
+    columns = most - most % for_task if for_task <= most else most
     figure, grid = drawing.grid(count, columns=columns, height=2.9 if count == 1 else 1.8)
     for axes, (panel, title) in zip(grid, itertools.product(panels, titles), strict=True):
         axes.set_title("\n".join(filter(None, (panel.title, title))))

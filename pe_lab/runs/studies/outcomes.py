@@ -7,8 +7,8 @@ A run that never reaches a threshold is right-censored at its last measured step
 diverged can never reach it, so it is censored at the end of its budget and not where it diverged.
 
 The curve is measured every `evaluate.curve_every` steps. A run reaches a threshold between two
-points of the curve (interval censoring), and the later point is counted. Steps are therefore
-multiples of `curve_every`, and too large by less than one such interval.
+points of the curve (interval censoring), and the later point is counted. Steps are therefore too
+large by less than one such interval. The last point is the end of the training.
 """
 
 import math

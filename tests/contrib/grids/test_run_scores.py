@@ -8,7 +8,16 @@ from pe_lab.contrib.grids import run_scores
 def numbers(tests, losses=(), **changes):
     """Rows of frame.read of one run that was trained to 8: exact match and loss by length."""
     measured = [("test", "exact_match", tests), ("validation", "negative_log_likelihood", losses)]
-    run = dict(run_id="a", rate="0.1", seed=0, solved=True, max_length=8, override="", offset=0)
+    run = dict(
+        variant="rope",
+        run_id="a",
+        rate="0.1",
+        seed=0,
+        solved=True,
+        max_length=8,
+        override="",
+        offset=0,
+    )
     rows = [
         {**run, "split": split, "length": length, "metric": metric, "value": value, **changes}
         for split, metric, values in measured

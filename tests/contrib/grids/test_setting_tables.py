@@ -118,6 +118,20 @@ def test_one_variant_has_no_shares_of_variance(tmp_path):
     assert titles == ["At most, best and chosen learning rate", RULES]
 
 
+def test_variants_that_share_their_runs_have_a_row_each(tmp_path):
+    """NoPE is the same under every scheme. The name of an axis may end in x."""
+    entries = []
+    for rate, seed in itertools.product(RATES, range(4)):
+        _, run = entry("nope", rate, seed, 0.5, 1e-3)
+        for scheme in ("contiguous", "shifted"):
+            entries.append((point("nope", seed, **{RATE: rate, "task.max_index": scheme}), run))
+    found = frame.read(write_study(tmp_path, *entries, analysis={"tuned": [RATE]}))
+    by_rate, _, shares = setting_tables.tables(found)
+    assert [row[0] for row in texts(by_rate).values()] == ["0/12", "0/12"]
+    assert "from 1× to 2×, at the best" in by_rate.caption
+    assert texts(shares)["seed"] == ["–", "–"]  # nothing varies
+
+
 def test_the_page_of_a_study_has_all_tables(tmp_path):
     page = tables.markdown(study(tmp_path))
     assert "## At most, best and chosen learning rate" in page

@@ -76,6 +76,16 @@ def test_shares_of_a_constant_are_not_a_number():
     assert np.isnan(variance.shares(np.ones((3, 2)), ("a", "b"))["a"])
 
 
+def test_without_one_level_of_which_nothing_varies_there_is_no_interval():
+    values = np.zeros((3, 4))
+    values[0, 0] = 1
+    assert variance.share_intervals(values, ("a", "b"), "b") == {
+        "a": None,
+        "b": None,
+        "a x b": None,
+    }
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [

@@ -39,8 +39,10 @@ def test_a_picture_without_numbers_is_removed(drawn, tmp_path):
     for suffix in (".png", ".pdf"):
         (tmp_path / f"learning_rate{suffix}").write_text("old")
         (tmp_path / f"table_3{suffix}").write_text("old")
+    (tmp_path / "by_hand.png").write_text("of the user")
     drawn(two_variants(tmp_path))
     assert not [*tmp_path.glob("learning_rate*"), *tmp_path.glob("table_3*")]
+    assert (tmp_path / "by_hand.png").read_text() == "of the user"
 
 
 def test_the_axes_has_the_median_and_the_seeds_of_each_variant_words_and_units(drawn, tmp_path):

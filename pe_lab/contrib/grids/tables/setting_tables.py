@@ -6,6 +6,8 @@ validation chooses; what each rule of choice loses, and whether it ranks variant
 does; and how much of the variance is due to the variant, the value and the seed.
 """
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -109,7 +111,7 @@ def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
     rows = []
     for row in by_variant(spec, runs).to_dict("records"):
         rows.append((Cell(row["name"]), counts(row), *(cell(row, name) for name in _COLUMNS)))
-    longest = max(runs.columns[runs.columns.str.endswith("x")], key=lambda name: float(name[:-1]))
+    longest = max(m for m in run_scores.MULTIPLES if run_scores.at(m) in runs)
     threshold = spec.extrapolation.threshold
     caption = (
         f"Every seed is trained at every {label}. *runs*: of the runs that solve the training "
@@ -118,7 +120,7 @@ def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
         f"{multiple:g}× at the best {label}, which half of the seeds chooses and the other half "
         f"scores. *validation*: its mean at the {label} with the lowest mean validation loss. "
         "*area*: mean exact match over the logarithm of the "
-        f"length from 1× to {longest[:-1]}×, at the best {label} for it."
+        f"length from 1× to {longest:g}×, at the best {label} for it."
     )
     header = ("variant", "runs", *_COLUMNS)
     remarks = (_RELIABLY_NOTE, intervals_note("Other intervals", runs))
@@ -226,7 +228,7 @@ def _rules(runs: pd.DataFrame, setting: str, multiple: float) -> Table:
 
 def variance_shares(
     runs: pd.DataFrame, setting: str, multiple: float
-) -> dict[str, tuple[float, Interval]]:
+) -> dict[str, tuple[float, Interval | None]]:
     """Return the share of each factor and interaction in the variance, with its interval.
 
     Args:
@@ -255,9 +257,10 @@ def _shares(runs: pd.DataFrame, setting: str, multiple: float) -> Table:
         columns.append(variance_shares(solved, setting, multiple))
     rows = []
     for name in columns[0]:
-        cells = [
-            Cell(number(share) + bracket(i), share, i) for share, i in (c[name] for c in columns)
-        ]
+        cells = []
+        for share, interval in (column[name] for column in columns):
+            text = DASH if math.isnan(share) else number(share) + bracket(interval)
+            cells.append(Cell(text, share, interval))
         cells += [Cell(DASH)] * (2 - len(cells))
         rows.append((Cell(name.replace(variance.JOIN, " × ")), *cells))
     caption = (
