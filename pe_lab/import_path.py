@@ -19,7 +19,11 @@ def order_folders() -> None:
     """
     folder = os.path.dirname(os.__file__)
     standard = {folder, os.path.join(folder, "lib-dynload")}
-    current = os.getcwd()
+    try:
+        current = os.getcwd()
+    except FileNotFoundError:
+        print("error: The current folder is gone. Go to another one.", file=sys.stderr)
+        sys.exit(2)
     if current not in sys.path:
         sys.path.append(current)
 

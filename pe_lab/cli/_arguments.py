@@ -90,7 +90,7 @@ def _field(declared: _Argument, default: object = dataclasses.MISSING) -> Any:
 
 def separated(text: str) -> tuple[str, ...]:
     """Return the values of a list with commas between them."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def file_path(text: str) -> Path:

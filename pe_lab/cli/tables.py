@@ -2,8 +2,9 @@
 
     pe-lab tables quickstart [--formats=png,pdf] [--relative]
 
-JAX is not needed. --relative draws lengths as multiples of the training length. Exit status: 0, or
-2 for wrong arguments.
+JAX is not needed. The analysis is that of the last sweep: after a change of analysis(), run
+`pe-lab sweep` again, which trains only what is missing. --relative draws lengths as multiples of
+the training length. Exit status: 0, or 2 for wrong arguments.
 """
 
 from collections.abc import Sequence

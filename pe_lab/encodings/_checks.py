@@ -66,9 +66,18 @@ def check_arguments(
         # Surplus arguments are passed on, so that Python itself names them in its error.
         args = (*map(converted, order, args), *args[len(order) :])
         kwargs = {name: converted(name, value) for name, value in kwargs.items()}
-        return method(*args, **kwargs)
+        result = method(*args, **kwargs)
+        if method.__name__ == "of_offset":
+            _check_biases(hook, np.shape(result), np.shape(args[1]))
+        return result
 
     return with_check
+
+
+def _check_biases(hook: str, shape: tuple[int, ...], of_offset: tuple[int, ...]) -> None:
+    if shape[1:] != of_offset:
+        expected = ", ".join(map(str, ["H", *of_offset]))
+        raise ValueError(f"{hook} must return an array [{expected}], got {list(shape)}.")
 
 
 def _check_tokens(hook: str, name: str, tokens: object, kind: type) -> None:
@@ -107,6 +116,19 @@ def _check_heads(
         )
     if head_dim is not None and width != head_dim:
         raise ValueError(f"{hook} is built for head_dim={head_dim}, got {got}.")
+
+
+def check_site(cls: Any, inherited: Requirements) -> None:
+    """Check that a class has requirements, and acts at the site of its base class.
+
+    Raises:
+      TypeError: it does not.
+    """
+    if not isinstance(cls.requirements, Requirements):
+        raise TypeError(f"{cls.__name__}: requirements must be Requirements(...).")
+    if cls.requirements.site != inherited.site:
+        site = f"Requirements(site={inherited.site!r})"
+        raise TypeError(f"{cls.__name__} must declare requirements = {site}.")
 
 
 def check_declared(cls: type, requirements: Requirements, base: type) -> None:

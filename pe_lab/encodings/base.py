@@ -19,7 +19,12 @@ from flax import nnx
 from jaxtyping import Array, Bool, Float, Int, Num, PyTree, Shaped
 
 from pe_lab.choices import ChecksChoices
-from pe_lab.encodings._checks import check_arguments, check_declared, constructor_signature
+from pe_lab.encodings._checks import (
+    check_arguments,
+    check_declared,
+    check_site,
+    constructor_signature,
+)
 from pe_lab.encodings.ops import (
     as_positions,
     check_axes,
@@ -87,6 +92,7 @@ class _Encoding(ChecksChoices, nnx.Module):
 
     def __init_subclass__(cls, **options: Any):
         super().__init_subclass__(**options)
+        check_site(cls, inherited=getattr(super(cls, cls), "requirements", cls.requirements))
         # Flax's metaclass hides the arguments of the constructor from `help`.
         cls.__signature__ = constructor_signature(cls)  # type: ignore[attr-defined]
         for name, method in list(vars(cls).items()):

@@ -39,6 +39,8 @@ def labelled(label: str, value: object) -> Choice:
 
     The label "" is not shown. It must not be the only difference between two variants.
     """
+    if not isinstance(label, str):
+        raise UserError(f"A label of grid.labelled must be a text, got {label!r}.")
     return Choice(value, label)
 
 

@@ -1,7 +1,7 @@
 """A study: the runs of a sweep under the labels that tables show, its variants and run groups."""
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.runs.studies import analysis_spec, check_analysis_spec, study_files
 from pe_lab.runs.studies.analysis_spec import SEED_AXES, SEPARATOR, AnalysisSpec
+from pe_lab.runs.system import texts
 from pe_lab.sweeps import select
 
 
@@ -95,6 +96,7 @@ def expand(
         entries.append(Entry(labels, run))
     _check_labels(points)
     _check_same_runs(entries)
+    _check_printable([*(entry.labels for entry in entries), analysis])
     if analysis is None:
         analysis = {}
     spec = read_analysis_spec.from_dict(analysis)
@@ -184,6 +186,17 @@ def _one_name(variant: str) -> UserError:
         f"Two variants are both called {variant or 'no label'}: give what tells them apart a "
         f"label with grid.labelled."
     )
+
+
+def _check_printable(content: object) -> None:
+    """Refuse a text with a line break or another control character."""
+    if isinstance(content, str) and not texts.is_printable(content):
+        raise UserError(f"The text {content!r} has a control character, such as a line break.")
+    if isinstance(content, Mapping):
+        _check_printable([*content, *content.values()])
+    if isinstance(content, list | tuple):
+        for value in content:
+            _check_printable(value)
 
 
 def _check_same_runs(entries: Sequence[Entry]) -> None:

@@ -94,6 +94,7 @@ MISTAKES = [
     (["tables", "quikstart"], "The list of studies in results and results/published has no "),
     (["evaluate", "quickstart"], "Which lengths? Give them in the task's unit: "),
     (["suite", "--quick", "--smoke"], "Give --quick or --smoke, not both."),
+    (["suite", "a:B", "--smoke", "--bundle=x.zip"], "--bundle is for one row, without --quick, "),
     (["suite", "a:B", "c:D", "--bundle=x.zip"], "--bundle is for one row, without --quick, "),
     (["inspect", "rope", "--lengths=8"], "--lengths needs --run."),
     (["reference", "--out=a.json"], "--out is the name of an .npz file in an existing folder"),

@@ -5,6 +5,7 @@ import inspect
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import pytest
 from flax import nnx
 
@@ -70,6 +71,33 @@ def test_layers_have_parameters_of_their_own_exactly_if_it_is_declared(name):
         )
         for one, two, three in zip(first, second, redrawn, strict=True):
             assert (one != two).any() == (one != three).any()
+
+
+@pytest.mark.parametrize(
+    ("base", "requirements", "message"),
+    [
+        (OffsetBias, {"relative": True}, r"requirements must be Requirements\(...\)"),
+        (
+            InputEncoding,
+            Requirements(),
+            r"must declare requirements = Requirements\(site='input'\)",
+        ),
+    ],
+)
+def test_a_class_has_requirements_of_the_site_of_its_base(base, requirements, message):
+    with pytest.raises(TypeError, match=f"^Own:? {message}"):
+        type("Own", (base,), {"requirements": requirements})
+
+
+def test_a_bias_of_another_shape_names_its_hook():
+    class Flat(OffsetBias):
+        def of_offset(self, offset):
+            return -abs(offset)
+
+    with pytest.raises(
+        ValueError, match=r"^Flat.of_offset must return an array \[H, 3\], got \[3\]"
+    ):
+        Flat().of_offset(jnp.arange(3))
 
 
 @pytest.mark.parametrize(("part", "hook"), HOOK_OF.items())

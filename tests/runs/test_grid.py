@@ -2,6 +2,7 @@ import jaxtyping
 import pytest
 
 from pe_lab.runs import grid
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.grid import Choice
 
 
@@ -59,6 +60,12 @@ def test_a_label_of_ones_own_replaces_it():
         {"a": Choice((), "no code")},
         {"a": Choice(3, "3")},
     ]
+
+
+def test_a_label_is_a_text(monkeypatch):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as outside of tests
+    with pytest.raises(UserError, match=r"^A label of grid.labelled must be a text, got 3\."):
+        grid.labelled(3, ())
 
 
 def test_seeds_can_be_replaced():

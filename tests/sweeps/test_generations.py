@@ -1,5 +1,7 @@
 """Runs that start from runs of the same study are expanded and ordered into run groups."""
 
+from pathlib import Path
+
 import pytest
 
 from pe_lab.runs import grid
@@ -131,6 +133,15 @@ def test_a_silent_label_may_not_be_all_that_tells_two_variants_apart(points, cal
         f"Two variants are both called {called}: give what tells them apart a label with "
         f"grid.labelled."
     )
+
+
+@pytest.mark.parametrize("field", ["label", "question"])
+def test_a_text_with_a_line_break_is_refused_before_any_training(field):
+    ropes = [grid.labelled("a\nb" if field == "label" else "a", (dict(name="rope"),))]
+    analysis = {"question": "a\nb"} if field == "question" else None
+    points = grid.product({"model.encodings": ropes})
+    with pytest.raises(UserError, match=r"^The text 'a\\nb' has a control character, such as"):
+        study.expand("fake", tiny.values(), points, Path("nowhere"), analysis)
 
 
 def test_equal_labels_of_two_axes_may_not_be_one_name():

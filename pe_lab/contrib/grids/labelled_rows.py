@@ -21,10 +21,13 @@ def parse_labelled(text: str) -> dict[str, tuple[dict[str, object], ...]]:
     plugins = {}
     for item in _items(text):
         own_label = _OWN_LABEL.match(item)
-        plugin = parse(item[own_label.end() :] if own_label else item)
+        encoding = item[own_label.end() :] if own_label else item
+        plugin = parse(encoding)
         name = own_label.group(1) if own_label else label(plugin)
         if name in plugins:
-            raise UserError(f"Two of the encodings are called {name}: name one, as in other={item}")
+            raise UserError(
+                f"Two of the encodings are called {name}: name one, as in other={encoding}"
+            )
         plugins[name] = plugin
     return plugins
 

@@ -171,6 +171,8 @@ def typed(keys: JsonObject) -> JsonObject:
         least = 0 if key == "qk_nope_head_dim" else 1
         if key in _WHOLE and value < least:
             raise UserError(f"{key} must be at least {least}, got {value}.")
+        if key in FRACTIONS and not 0 <= value <= 1:
+            raise UserError(f"{key} must be between 0 and 1, got {value}.")
         values[key] = value
     return values
 

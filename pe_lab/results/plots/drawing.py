@@ -4,13 +4,14 @@ import contextlib
 import io
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pe_lab.results.plots import literal
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.settings.declarations import check_keys
 from pe_lab.runs.system import files
 
@@ -58,8 +59,10 @@ _METADATA: Mapping[str, dict[str, str | None]] = {
 FORMATS = tuple(suffix.removeprefix(".") for suffix in _METADATA)
 
 
-def check_formats(names: Iterable[str]) -> None:
-    """Raise a UserError if a name is not one of FORMATS."""
+def check_formats(names: Collection[str]) -> None:
+    """Raise a UserError if there is no name, or one that is not one of FORMATS."""
+    if not names:
+        raise UserError(f"The plots need a format, such as {FORMATS[0]}.")
     check_keys("formats", names, FORMATS)
 
 

@@ -117,7 +117,7 @@ def _import(module_name: str, name: str | None = None) -> types.ModuleType:
         except Interrupted:
             raise
         except BaseException as e:  # a user's module may raise anything, or call exit
-            text = f"{(name or module_name)!r} cannot be imported: {described(e)}."
+            text = f"{(name or module_name)!r} cannot be imported: {described(e).rstrip('.')}."
             package = module_name.partition(".")[0]
             if isinstance(e, ModuleNotFoundError) and e.name == package:
                 text += (

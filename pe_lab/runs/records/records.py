@@ -42,8 +42,8 @@ class DamagedRecord(UserError):  # noqa: N818
             sentence = f"The records {path} are damaged ({reason}). Restore the file."
         else:
             sentence = (
-                f"The record {path} is damaged ({reason}). The next sweep sets it aside and runs "
-                f"it again."
+                f"The record {path} is damaged ({reason}). The next sweep sets it aside and trains "
+                f"what is missing."
             )
         super().__init__(sentence)
 
@@ -194,7 +194,9 @@ def each(
         file_names = files.names_in(folder / "records")
     except OSError as e:
         raise UserError(f"{folder / 'records'} cannot be read ({one_line(e)}).") from e
-    paths = [folder / "records" / name for name in file_names if name.endswith(".json")]
+    names = (name for name in file_names if name.endswith(".json"))
+    # The name of a hidden file, such as those that macOS adds to a copy, is no run id.
+    paths = [folder / "records" / name for name in names if not name.startswith(".")]
     # The archive's record of a run may be older than its file, even if the file is damaged.
     replaced = {path.stem for path in paths}
     for record in read_archive(folder, only_heads=only_heads):

@@ -125,6 +125,7 @@ def test_a_trained_run_is_taken_apart(tmp_path):
         ),
         (("--run=0123456789abcdef",), "Which encodings, or which run?"),
         (("a", "b", "--run=0123456789abcdef"), "--run needs one study, got a b."),
+        (("a", "--run="), "--run takes the id of a run, got ''."),
         (("nowhere", "--run=0123456789abcdef"), "results and results/published has no 'nowhere'"),
         (
             ("results/nowhere", "--run=0123456789abcdef"),

@@ -23,6 +23,7 @@ def rope(**parameters):
             SMOLLM | {"no_rope_layer_interval": 0},
             "no_rope_layer_interval must be at least 1, got 0",
         ),
+        (LLAMA | {"partial_rotary_factor": -0.5}, "partial_rotary_factor must be between 0 and 1"),
         (LLAMA | {"full_attention_interval": 0}, "full_attention_interval must be at least 1, got"),
         (LLAMA | {"num_hidden_layers": 2.5}, "num_hidden_layers must be a whole number, got 2.5"),
         (LLAMA | {"sliding_window": "x"}, "sliding_window must be a whole number, got 'x'"),

@@ -225,6 +225,8 @@ def test_a_format_is_written_on_request_only(tmp_path):
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(UserError, match="formats has no 'jpg'"):
         plots.write(frame.read(two_variants(tmp_path)), tmp_path, formats=("jpg",))
+    with pytest.raises(UserError, match="The plots need a format, such as png"):
+        plots.write(frame.read(two_variants(tmp_path)), tmp_path, formats=())
 
 
 @pytest.mark.full

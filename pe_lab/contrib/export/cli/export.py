@@ -38,6 +38,8 @@ def run(options: Options) -> int:
     if options.online and options.to != "wandb":
         raise UserError("--online needs --to=wandb.")
     out = options.out or options.study / options.to
+    if out.exists() and not out.is_dir():
+        raise UserError(f"--out must be a folder, and {out} is a file.")
     number = _export(options, options.to, out)
     print(f"{number} runs: {out}")
     return 0

@@ -52,8 +52,10 @@ def run(options: Options) -> int:
     form = forms.QUICK if options.quick else forms.FULL
     form = forms.SMOKE if options.smoke else form
     folder = options.results or Path("results") / form.name
-    if options.bundle and (len(rows) != 1 or only_prints or options.quick):
-        raise UserError("--bundle is for one row, without --quick, --dry-run and --write-groups.")
+    if options.bundle and (len(rows) != 1 or only_prints or form != forms.FULL):
+        raise UserError(
+            "--bundle is for one row, without --quick, --smoke, --dry-run and --write-groups."
+        )
     from pe_lab.contrib.grids import train_rows  # imports JAX
 
     mode = train_rows.Mode(options.workers, options.dry_run, options.write_groups)

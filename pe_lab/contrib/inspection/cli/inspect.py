@@ -70,6 +70,8 @@ def run(options: Options) -> int:
     for name in ("length", "width", "num_heads", "positions"):
         if getattr(options, name) is not None:
             raise UserError(f"--{name.replace('_', '-')} is for encodings. A run takes --lengths.")
+    if not options.run:
+        raise UserError("--run takes the id of a run, got ''.")
     if len(options.names) > 1:
         raise UserError(f"--run needs one study, got {' '.join(options.names)}.")
     study = _config_files.study_folder(options.names[0])
