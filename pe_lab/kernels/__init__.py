@@ -1,6 +1,6 @@
 """Faster forms of parts of the forward pass, and the choice between them and the reference.
 
-The reference is plain JAX, as the papers state it. `choose` is called in training/setup.py only.
+The reference is plain JAX, as the papers state it. `choose` is called in training/setup.py.
 Every faster form is checked against the reference form by one law of the tests.
 """
 

@@ -19,7 +19,7 @@ from pe_lab.training.checks import out_of_reach
 from pe_lab.training.setup import Setup
 
 _SEES_POSITIONS = "sees the positions of the test in training"
-_MOST_SEEDS = 30  # up to which a sufficient number of seeds is searched
+_MOST_SEEDS = 29  # up to which a sufficient number of seeds is searched
 
 
 def notes(study: ExpandedStudy, seeds: int, setups: Setups | None = None) -> list[str]:
@@ -101,7 +101,7 @@ def _too_few_seeds(seeds: int, num_pairs: int, is_text: bool) -> list[str]:
 
     if not num_pairs or can_decide(seeds):
         return []
-    sufficient = [count for count in range(seeds + 1, _MOST_SEEDS) if can_decide(count)]
+    sufficient = [count for count in range(seeds + 1, _MOST_SEEDS + 1) if can_decide(count)]
     sentence = (
         f"with {seeds} seeds no declared contrast can reach p < {significance.LEVEL} "
         f"(contrasts, adjusted by Holm's method: {num_pairs})"

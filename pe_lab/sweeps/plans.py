@@ -166,9 +166,16 @@ def _check_name(study: ExpandedStudy, folder: Path) -> None:
 def _check_parents(groups: list[RunGroup], folder: Path) -> None:
     """Check that the parent of each run is finished, or trained in an earlier group."""
     runs = [run for group in groups for run in group.runs]
-    planned = {run.run_id for run in runs}
+    planned = {run.run_id: run for run in runs}
     for run in runs:
-        if run.init_from is None or run.init_from.run_id in planned:
+        if run.init_from is None:
+            continue
+        if (planned_parent := planned.get(run.init_from.run_id)) is not None:
+            if not planned_parent.checkpoints.keep_final:
+                raise UserError(
+                    f"Runs of this study start from the run {planned_parent.run_id}, whose final "
+                    f"parameters are removed: set checkpoints.keep_final=True."
+                )
             continue
         parent_folder = study_files.folder_of(run.init_from.study, folder)
         parent = records.read_run(parent_folder, run.init_from.run_id)

@@ -120,8 +120,8 @@ def restore(
                 raise UserError(f"{damage}. Remove it, and the run group trains again.") from e
             renamed = records.set_aside(path)
             set_aside(
-                f"{damage}; it is set aside as {renamed.name}, and training continues from the "
-                "checkpoint before it."
+                f"{damage}; it is set aside as {renamed.name}, and the checkpoint before it, if "
+                "there is one, is used."
             )
     return None
 

@@ -42,12 +42,12 @@ class MeanLoss:
         self,
         losses: Float[np.ndarray, "r k"],
         first: int,
-        stop_at: Int[np.ndarray, "r"],
+        ends: Int[np.ndarray, "r"],
     ) -> None:
-        """Add the losses of the steps from `first` on; a member that has stopped adds nothing."""
+        """Add the losses of the steps from `first` on; a member that has ended adds nothing."""
         # One step at a time: a sum over a chunk would add in another order.
         for step, of_step in enumerate(losses.T, start=first):
-            is_trained = step < stop_at
+            is_trained = step < ends
             self.total += np.where(is_trained, of_step, 0)
             self.count += is_trained
 
@@ -59,6 +59,12 @@ class MeanLoss:
     def notes(self) -> dict[str, list[object]]:
         """The arguments of the same mean in JSON, which has no NaN."""
         return {"total": [finite(number) for number in self.total], "count": self.count.tolist()}
+
+
+def ends(state: TrainState) -> Int[np.ndarray, "r"]:
+    """The step at which each member ends: it stops, or it diverges before that."""
+    stop_at, diverged_at = np.array(state.stop_at), np.array(state.diverged_at)
+    return np.where(diverged_at < 0, stop_at, np.minimum(stop_at, diverged_at))
 
 
 def extend(
@@ -73,12 +79,11 @@ def extend(
       loss: mean over the steps since the point before; NaN before training.
     """
     points = _points(evaluator, state, loss)
-    stops = np.array(state.stop_at).tolist()
-    for curve, point, stop_at in zip(curves, points, stops, strict=True):
-        # A member that stopped keeps its last point while the others of its group go on.
-        if not curve or curve[-1]["step"] < stop_at:
-            # The shared clock may be past the step at which this member stopped.
-            point["step"] = min(point["step"], stop_at)
+    for curve, point, end in zip(curves, points, ends(state).tolist(), strict=True):
+        # A member that ended keeps its last point while the others of its group go on.
+        if not curve or curve[-1]["step"] < end:
+            # The shared clock may be past the step at which this member ended.
+            point["step"] = min(point["step"], end)
             curve.append(point)
 
 

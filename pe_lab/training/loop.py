@@ -130,6 +130,7 @@ class Training:
             lambda damage: self.report({"event": "damaged", "why": damage}),
         )
         if restored is None:
+            resume.check_not_finished(self.group, self.folder)
             return None
         state, notes = restored
         assert notes is not None
@@ -187,7 +188,7 @@ class Training:
         # A donated state is overwritten by the new one: memory need not hold both.
         with self.cost.compilation():
             program = jax.jit(train, donate_argnums=(0,)).lower(*arguments).compile()
-        self.cost.memory = run_records.memory_of(program)
+        self.cost.memory = run_records.memory_of(program, data)
         # Monotonic: a clock that is set back must not delay a checkpoint.
         saved_at = time.monotonic()
         while self.step < self.last_step:
@@ -213,7 +214,7 @@ class Training:
         num_steps = self._next_boundary(first) - first
         self.state, losses = program(self.state, self.members, np.int32(num_steps), data)
         losses = np.asarray(losses)[:, :num_steps]  # it also waits until the chunk has ended
-        self.losses.add(losses, first, np.array(self.state.stop_at))
+        self.losses.add(losses, first, curve.ends(self.state))
         seconds = time.monotonic() - started
         self.cost.train_seconds += seconds
         self._report_progress(num_steps / seconds)
@@ -254,14 +255,15 @@ class Training:
         self.report({"event": "evaluating"})
         jax_settings.check()  # the code of a plugin has run since the start
         # Runs that finished under a smaller grid have rows already. Those rows stay.
-        previous = [run_records.finished(self.folder, run) for run in self.group.runs]
+        previous = self._finished()
         measured = [record_rows.measured_points(record) if record else {} for record in previous]
         points = missing(self.group.run, grid(self.group.run), measured)
         rows = self.evaluator.rows(self.state.params, points)
         lengths = [point.length for point in points if point.split == "test"]
         chance_levels = self.evaluator.chance_levels(lengths)
         now = provenance.of_start(self.group.run)
-        for index, finished in enumerate(previous):
+        # They are read again, because another process may have added rows in the meantime.
+        for index, finished in enumerate(self._finished()):
             record = finished or self._record(index)
             # The parameters of a diverged run mean nothing.
             new_rows = rows[index] if record["status"] == "finished" else []
@@ -276,6 +278,9 @@ class Training:
         else:
             checkpoint.remove(self.checkpoints)
         self.report({"event": "finished"})
+
+    def _finished(self) -> list[Record | None]:
+        return [run_records.finished(self.folder, run) for run in self.group.runs]
 
     def _record(self, index: int) -> Record:
         """The record of a run without rows."""
@@ -294,7 +299,6 @@ class Training:
 
 
 def _last_step(state: TrainState) -> int:
-    stop_at = np.asarray(state.stop_at)
-    is_running = np.asarray(state.diverged_at) < 0
-    # If all members have diverged, this is the present step.
-    return int(stop_at[is_running].max(initial=int(np.asarray(state.step)[0])))
+    step = int(np.asarray(state.step)[0])
+    running = np.asarray(state.stop_at)[np.asarray(state.diverged_at) < 0]
+    return max([step, *running.tolist()])  # the present step if all members have diverged

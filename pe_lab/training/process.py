@@ -91,7 +91,7 @@ def _train(group_file: Path, folder: Path, should_leave: Callable[[], bool], rep
     except reports.ReaderIsGone:
         # The sweep that started this process has ended; the next one resumes from the checkpoint.
         return 1
-    except Exception as e:  # recorded, so that the other run groups go on
+    except (Exception, SystemExit) as e:  # recorded, so that the other run groups go on
         mistake = user_error(e)
         if mistake is not None:
             error = one_line(mistake)
@@ -136,6 +136,8 @@ def _write_failures(group_file: Path, folder: Path, error: str) -> None:
         return
     for run in runs:
         try:
+            if run_records.finished(folder, run) is not None:  # its record keeps its result
+                print(f"{run.run_id}, which has finished: {error}", file=sys.stderr)
             run_records.write_failure(run, folder, error)
         except Exception as e:  # its record is damaged, perhaps; the other runs need theirs
             print(f"not recorded: {run.run_id}: {one_line(e)}", file=sys.stderr)
@@ -166,7 +168,8 @@ def preemption_signal() -> Callable[[], bool]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        signal.signal(number, signal.SIG_DFL)  # a second signal ends the process
+        for each in _STOP_SIGNALS:
+            signal.signal(each, signal.SIG_DFL)  # a second signal ends the process
 
     for number in _STOP_SIGNALS:
         signal.signal(number, handle)

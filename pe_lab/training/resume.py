@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from pe_lab.runs.errors import UserError
+from pe_lab.runs.records.evaluation_points import is_done
 from pe_lab.runs.records.record_schema import JsonObject, Provenance
-from pe_lab.runs.run import Run
+from pe_lab.runs.run import Run, RunGroup
 from pe_lab.runs.settings.evaluation_settings import plain
 from pe_lab.runs.system import jax_settings
-from pe_lab.training import provenance
+from pe_lab.training import provenance, run_records
 from pe_lab.training.checkpoint import Notes
 from pe_lab.training.setup import Setup
 
@@ -40,6 +41,22 @@ def check(notes: Notes, setup: Setup, folder: Path) -> None:
             f"The text of {setup.run.task.name} has changed since the checkpoint in {folder} was "
             f"saved: restore the text, or choose another results folder."
         )
+
+
+def check_not_finished(group: RunGroup, folder: Path) -> None:
+    """Refuse to train a finished run again for rows that it lacks: they would be of other weights.
+
+    Raises:
+      UserError: the group has such a run.
+    """
+    for run in group.runs:
+        record = run_records.finished(folder, run)
+        if record is not None and not is_done(run, record):
+            raise UserError(
+                f"The run {run.run_id} has finished and lacks evaluations of this study, and the "
+                f"checkpoint of its parameters is damaged or gone. Give another --results to train "
+                f"it again."
+            )
 
 
 def origin(notes: Notes, run: Run, step: int, folder: Path, *, has_ended: bool) -> Provenance:

@@ -6,8 +6,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import jax
 import numpy as np
 from jax.stages import Compiled
+from jaxtyping import PyTree
 
 from pe_lab.runs.records import records
 from pe_lab.runs.records.record_schema import (
@@ -18,7 +20,7 @@ from pe_lab.runs.records.record_schema import (
 )
 from pe_lab.runs.run import Run, RunGroup
 from pe_lab.training import costs, exposure
-from pe_lab.training.curve import Curve
+from pe_lab.training.curve import Curve, ends
 from pe_lab.training.provenance import provenance
 from pe_lab.training.setup import Setup
 from pe_lab.training.state import TrainState
@@ -44,13 +46,17 @@ class Cost:
         self.compile_seconds += time.monotonic() - started
 
 
-def memory_of(program: Compiled) -> dict[str, int] | None:
-    """Bytes that a compiled chunk of training needs; None where the compiler does not count."""
+def memory_of(program: Compiled, data: PyTree) -> dict[str, int] | None:
+    """Bytes that a compiled chunk of training needs; None where the compiler does not count.
+
+    Args:
+      data: the argument of the program that is no state of the group, such as a text.
+    """
     memory = program.memory_analysis()
     if memory is None:
         return None
     return {
-        "state_bytes": memory.argument_size_in_bytes,
+        "state_bytes": memory.argument_size_in_bytes - sum(x.nbytes for x in jax.tree.leaves(data)),
         "temporary_bytes": memory.temp_size_in_bytes,
     }
 
@@ -78,8 +84,8 @@ def trained(
     run = group.runs[index]
     diverged_at = int(np.asarray(state.diverged_at)[index])
     step = int(np.asarray(state.step)[0])
-    # The shared clock may run past the stop of this member.
-    steps = min(step, int(np.asarray(state.stop_at)[index])) - steps_kept
+    # The shared clock may run past the end of this member.
+    steps = min(step, int(ends(state)[index])) - steps_kept
     error: str | None = None
     checkpoint: CheckpointOfRun | None = None
     if diverged_at >= 0:

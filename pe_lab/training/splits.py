@@ -125,6 +125,9 @@ def draw(
     Args:
       held_out: for evaluation, with held-out inputs where a length has enough; else for training.
     """
+    # In training one row of `_SHARE` is wrong. In evaluation most are, which takes more rounds.
+    num_rows = math.ceil(len(keys) / _SHARE)
+    max_rounds = _TRIES * math.ceil(len(keys) / num_rows)  # `_TRIES` a row, if all are wrong
 
     def sample(keys: Array, lengths: Array) -> Example:
         return jax.vmap(lambda key, n: task.sample(key, n, bound, data))(keys, lengths)
@@ -161,9 +164,6 @@ def draw(
     examples = sample(keys, lengths)
     if rule.min_length is None:
         return examples
-    # In training one row of `_SHARE` is wrong. In evaluation most are, which takes more rounds.
-    num_rows = math.ceil(len(keys) / _SHARE)
-    max_rounds = _TRIES * math.ceil(len(keys) / num_rows)  # `_TRIES` a row, if all are wrong
     wrong = is_wrong(examples, lengths)
     start = (jnp.zeros((), jnp.int32), keys, examples, wrong)
     _, _, examples, _ = jax.lax.while_loop(has_wrong, redraw, start)

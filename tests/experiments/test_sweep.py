@@ -67,7 +67,7 @@ def encoding_of(record):
     return encoding["name"]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_sweep_trains_every_run_and_prints_its_table(smoke):
     folder, done = smoke
     assert done.returncode == 0, done.stderr
@@ -87,7 +87,7 @@ def test_a_sweep_trains_every_run_and_prints_its_table(smoke):
         assert (folder / name).stat().st_size > 0
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_it_learns(smoke):
     """RoPE copies four symbols of eight within 300 steps from both seeds."""
     folder, _ = smoke
@@ -96,7 +96,7 @@ def test_it_learns(smoke):
     assert min(exact) > 0.9
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_run_again_it_finds_nothing_to_do_and_touches_no_record(smoke):
     folder, _ = smoke
     before = {p: p.read_bytes() for p in (folder / "records").iterdir()}
@@ -106,7 +106,7 @@ def test_run_again_it_finds_nothing_to_do_and_touches_no_record(smoke):
     assert {p: p.read_bytes() for p in (folder / "records").iterdir()} == before
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_tables_are_written_again_from_records_alone(smoke):
     folder, _ = smoke
     written = (folder / "table.md").read_bytes()
@@ -118,7 +118,7 @@ def test_tables_are_written_again_from_records_alone(smoke):
 PICTURES = ("exact_match", "extrapolation", "training")
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_publishing_copies_records_tables_and_plots(smoke, tmp_path):
     folder, _ = smoke
     assert call("publish", folder, "--allow_dirty", cwd=tmp_path).returncode == 0
@@ -183,14 +183,14 @@ def test_study_json_is_published_last_and_with_its_digest(tmp_path):
     assert study_files.read(published) == study_files.read(folder)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_with_allow_dirty_a_run_of_code_that_was_not_committed_is_published(tmp_path):
     run = record("r0", test={4: 1.0}, validation={4: 1.0}) | {"provenance": {"dirty": True}}
     folder = write_study(tmp_path / "fake", (point("rope", 0), run))
     assert call("publish", folder, "--allow_dirty", cwd=tmp_path).returncode == 0
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_train_trains_the_one_run_of_a_config(tmp_path):
     small = [
         "--config.train.steps=2",
@@ -207,7 +207,7 @@ def test_train_trains_the_one_run_of_a_config(tmp_path):
     assert json.loads((tmp_path / "study.json").read_text())["name"] == "train_smoke"
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_study_with_a_missing_record_says_so_and_is_not_published(smoke, tmp_path):
     folder, _ = smoke
     partial = tmp_path / "partial"

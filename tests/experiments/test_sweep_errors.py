@@ -30,7 +30,7 @@ class Fails(AttentionEncoding):
 '''
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_failing_run_is_recorded_and_the_others_finish(tmp_path):
     (tmp_path / "failing.py").write_text(FAILS)
     (tmp_path / "study.py").write_text(STUDY)
@@ -47,7 +47,7 @@ def test_a_failing_run_is_recorded_and_the_others_finish(tmp_path):
     assert "0/1 not solved, 1 failed" in (tmp_path / "out" / "table.md").read_text()
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_results_of_code_that_has_changed_since_are_named(tmp_path):
     """The settings are the same, so the runs are done; that their file is another one is said."""
     (tmp_path / "failing.py").write_text(

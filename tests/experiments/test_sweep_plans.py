@@ -12,7 +12,7 @@ from tests.experiments.entry_points import ROOT, call
 from tests.experiments.swept_studies import STUDY, TWO_RUNS
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_groups_are_commands_for_any_scheduler(tmp_path):
     """Each is run here by hand, as a scheduler would; tables are then those of a sweep."""
     folder = tmp_path / "study"

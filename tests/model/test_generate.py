@@ -78,7 +78,7 @@ def uncached(architecture):
     return answers
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["decoder", "encoder_decoder"])
 def test_greedy_is_the_argmax_of_the_whole_again_and_again(architecture):
     answers, lengths = said(architecture)
@@ -90,7 +90,7 @@ def test_greedy_is_the_argmax_of_the_whole_again_and_again(architecture):
     assert len(set(lengths.tolist())) > 2
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_limit_is_a_shorter_answer():
     whole, lengths = said()
     for limit in (0, 3, T):
@@ -119,7 +119,7 @@ def test_one_program_serves_all_prompts_limits_and_temperatures():
     assert _generate._cache_size() - before == 1
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_what_stands_in_a_prompts_padding_changes_nothing():
     tokens, mask = prompts()
     others = generate(model(), jnp.where(mask, tokens, 9), mask, end=END, max_tokens=T)
@@ -135,7 +135,7 @@ def test_an_example_does_not_hang_on_its_neighbours():
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_positions_of_the_whole_context_are_those_of_its_slots():
     """3 i for slot i, as a row for all and as one for each; without them 0, 1, 2, …."""
     row = jnp.arange(P + T)[None, None]
@@ -165,7 +165,7 @@ def sampled(temperature, key=0, count=4000, max_tokens=1, end=99):
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [1.0, 3.0])
 def test_samples_have_the_probabilities_of_their_temperature(temperature):
     """Pearson's statistic of 4000 samples, 10 degrees of freedom: above 30 for one key in 1000."""
@@ -180,7 +180,7 @@ def test_samples_have_the_probabilities_of_their_temperature(temperature):
     assert statistic < 30
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_every_step_and_every_row_has_draws_of_its_own():
     """At a boundless temperature all tokens are equally likely: neighbors agree one time in 11."""
     answers = sampled(1e9, max_tokens=3)
@@ -192,7 +192,7 @@ def test_every_step_and_every_row_has_draws_of_its_own():
         assert abs((one == other).mean() - 1 / 11) < 5 * (1 / 11 / 4000) ** 0.5
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_key_is_a_sample_and_no_temperature_needs_none():
     one, again, other = (sampled(1.0, key, count=50, max_tokens=3) for key in (0, 0, 1))
     np.testing.assert_array_equal(one, again)
@@ -203,7 +203,7 @@ def test_a_key_is_a_sample_and_no_temperature_needs_none():
     np.testing.assert_array_equal(said(temperature=1e-4, key=jax.random.key(5))[0], said()[0])
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_samples_stop_at_their_end_too():
     answers = sampled(3.0, count=50, max_tokens=6, end=END)
     ended = np.maximum.accumulate(answers == END, axis=1)
@@ -211,7 +211,7 @@ def test_samples_stop_at_their_end_too():
     assert 0 < ended[:, -1].sum() < 50
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_two_thousand_tokens_from_a_cache_are_the_full_forward():
     made = build("sinusoidal", "rope", "t5_bias")
     read = stream(models.random_tokens(1, 2000), arange=True)
@@ -228,7 +228,7 @@ def test_two_thousand_tokens_from_a_cache_are_the_full_forward():
     models.assert_close(full, stepped, 1e-5)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_what_finds_no_room_is_not_written():
     """A cache of three slots: the tokens after them change nothing of what is kept."""
     tokens, row = models.random_tokens(1, 5), jnp.arange(3)[None, None]
@@ -237,7 +237,7 @@ def test_what_finds_no_room_is_not_written():
         np.testing.assert_array_equal(five.k, three.k)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", [1, 2])
 def test_a_prompt_may_be_read_in_pieces(layers):
     """Positions of each layer, every optional field: three pieces equal the whole prompt."""

@@ -151,6 +151,15 @@ def test_equal_labels_of_two_axes_may_not_be_one_name():
         expand(grid.concat(grid.product(rope, of_layers), grid.product(rope, of_heads)))
 
 
+def test_a_parent_of_the_same_study_keeps_its_parameters(tmp_path):
+    parents = named(grid.product({"model.encodings": [ROPE]}), "first")
+    children = named(grid.product({"model.encodings": [ROPE], "init_from": FROM[:1]}), "then")
+    points = grid.concat(parents, children)
+    made = expand(points, tmp_path, checkpoints__keep_final=False)
+    with pytest.raises(UserError, match="whose final parameters are removed: set checkpoints"):
+        plans.make(made, tmp_path)
+
+
 @pytest.mark.slow
 def test_a_parent_that_has_left_no_parameters_is_refused_before_anything_trains(tmp_path):
     parent = tiny.run("rope")

@@ -129,7 +129,7 @@ def sweep():
 """
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_plugin_that_prints_reports_and_exits_with_0_has_failed(tmp_path):
     (tmp_path / "evil.py").write_text(PLUGINS)
     text = STUDY.replace("TIME_LIMIT", "None").replace("NAMES", '("evil:Prints", "nope")')
@@ -146,7 +146,7 @@ def test_a_plugin_that_prints_reports_and_exits_with_0_has_failed(tmp_path):
     assert statuses == {"evil:Prints": "failed", "nope": "finished"}
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_plugin_that_hangs_ends_with_its_time_limit_and_the_log_has_its_line(tmp_path):
     (tmp_path / "evil.py").write_text(PLUGINS)
     text = STUDY.replace("TIME_LIMIT", "20.0").replace("NAMES", '("evil:Hangs", "nope")')

@@ -114,7 +114,7 @@ def test_the_study_in_a_folder_inside_is_named(tmp_path):
         status.read(tmp_path)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_command_says_it_and_tries_failed_runs_again(folder):
     done = call("status", folder)
     assert (done.returncode, done.stderr) == (0, "")

@@ -47,7 +47,7 @@ def swept(tmp_path_factory):
     return made, folder, todo, order, failed
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_groups_start_only_after_those_that_theirs_start_from(swept):
     made, _, todo, order, _ = swept
     of = {run.run_id: group.group_id for group in todo.groups for run in group.runs}
@@ -57,7 +57,7 @@ def test_groups_start_only_after_those_that_theirs_start_from(swept):
     ]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_child_whose_parent_has_failed_is_recorded_as_failed_and_the_others_go_on(swept):
     made, folder, _, _, failed = swept
     rope, alibi, from_rope, from_alibi = made.runs
@@ -74,7 +74,7 @@ def test_a_child_whose_parent_has_failed_is_recorded_as_failed_and_the_others_go
     assert found[from_rope.run_id]["member"]["init_from"] == rope.run_id
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_child_goes_on_where_its_parent_ended(swept):
     made, folder, *_ = swept
     parent, child = (records.read(records.path_of(folder, made.runs[i].run_id)) for i in (1, 3))
@@ -84,7 +84,7 @@ def test_a_child_goes_on_where_its_parent_ended(swept):
     assert child["config"]["init_from"] == start
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_second_sweep_plans_only_failed_runs(swept):
     made, folder, *_ = swept
     todo = plans.make(made, folder)

@@ -11,7 +11,7 @@ from tests import tiny
 from tests.training.trained_steps import RUN, batch_of
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_same_data_seed_same_batches_for_every_encoding():
     one, other = (batch_of(tiny.run(e), 5, 2)[0] for e in ("nope", "learned"))
     jax.tree.map(np.testing.assert_array_equal, one, other)
@@ -32,7 +32,7 @@ def test_a_finite_training_set_comes_round_with_new_positions():
     assert (first[0].tokens != batch_of(finite, 0, 1)[0].tokens).any()
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_lengths_are_uniform_for_each_example_or_one_a_step():
     each = np.concatenate(
         [np.asarray(batch_of(RUN, 0, s)[0].answer.sum(axis=1)) for s in range(60)]

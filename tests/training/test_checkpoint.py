@@ -94,7 +94,7 @@ def test_a_damaged_checkpoint_is_set_aside_and_the_one_before_restored(tmp_path)
     state, notes = checkpoint.restore(tmp_path, STATE, said.append)
     assert (state["step"].tolist(), notes) == ([2, 2], NOTES)
     assert said[-1].endswith(
-        "it is set aside as 10.damaged-1, and training continues from the checkpoint before it."
+        "it is set aside as 10.damaged-1, and the checkpoint before it, if there is one, is used."
     )
 
 

@@ -187,7 +187,7 @@ def test_a_checkpoint_from_before_the_digests_of_files_is_read(tmp_path):
     checkpoint.check(tmp_path / "3")
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("has_digests", [True, False])
 def test_a_checkpoint_with_a_flipped_byte_is_never_restored_wrong(tmp_path, has_digests):
     """Each file, at several places: restored right, set aside or refused."""

@@ -71,7 +71,7 @@ def stops(fixed):
     return [min(found[0] + EXTRA, STEPS) if found else STEPS for found in reached]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_every_member_stops_some_steps_after_it_meets_the_criterion(unbroken, stops):
     training, found = unbroken
     assert training.state.stop_at.tolist() == stops
@@ -93,7 +93,7 @@ def points(training):
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_from_there_on_and_at_every_point_before_its_parameters_are_those_of_as_many_fixed_steps(
     unbroken, stops, fixed
 ):
@@ -123,7 +123,7 @@ def test_from_there_on_and_at_every_point_before_its_parameters_are_those_of_as_
             jax.tree.map(np.testing.assert_array_equal, mine, theirs)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_its_curve_ends_there(unbroken, stops, fixed):
     for r, stop in enumerate(stops):
         curve, whole = unbroken[0].curves[r], fixed.curves[r]
@@ -132,7 +132,7 @@ def test_its_curve_ends_there(unbroken, stops, fixed):
         assert curve[-1]["loss"] is not None
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_member_that_stops_is_bit_equal_in_any_company(unbroken, tmp_path):
     alone = trained(tmp_path, RunGroup((run(RATES[0]),)))
     assert alone.step == alone.last_step < STEPS
@@ -147,7 +147,7 @@ class Killed(BaseException):
     """As if the process had been killed."""
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_training_killed_after_a_member_has_stopped_ends_bit_equal_to_an_unbroken_one(
     unbroken, stops, tmp_path
 ):

@@ -49,7 +49,7 @@ def alone(tmp_path_factory):
     return trained(tmp_path_factory.mktemp("alone"), tiny.group("t5_bias", seeds=4, **SIZES), 1)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_members_on_eight_devices_leave_the_records_of_one(alone, tmp_path):
     """Four on a device of their own each; to the last digit."""
     group = tiny.group("t5_bias", seeds=4, **SIZES)
@@ -60,7 +60,7 @@ def test_members_on_eight_devices_leave_the_records_of_one(alone, tmp_path):
     jax.tree.map(np.testing.assert_array_equal, state, alone[1])
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_batch_on_eight_devices_trains_as_on_one_but_for_rounding(alone, tmp_path):
     """Two members at a time, the batch of each on four devices; what is dropped is the same too."""
     group = tiny.group("t5_bias", seeds=4, execution__batch_devices=4, **SIZES)

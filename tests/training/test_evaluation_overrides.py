@@ -40,7 +40,7 @@ def measured(made, params, spec=None):
     return numbers(evaluator(made).measure(params, EvaluationPoint("test", 3, 0, override), 16))
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_change_that_changes_nothing_gives_equal_numbers():
     made, params = two_encodings()
     own = made.run.to_dict()
@@ -58,7 +58,7 @@ def test_loops_and_temperature_at_evaluation_are_those_of_a_model_with_them():
         assert measured(made, params, spec) != measured(made, params)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_another_scheme_at_evaluation_gives_its_own_numbers():
     """Shifted by up to 0 is no shift; randomized positions are another thing."""
     made, params = two_encodings()
@@ -74,7 +74,7 @@ def test_another_scheme_at_evaluation_gives_its_own_numbers():
     assert other == measured(build_setup(run), params)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_without_an_encoding_it_is_the_model_without_it_with_the_other_parameters():
     made, params = two_encodings()
     less = measured(made, params, dict(encodings=[dict(name="rope"), dict(name="t5_bias")]))
@@ -84,7 +84,7 @@ def test_without_an_encoding_it_is_the_model_without_it_with_the_other_parameter
     assert less != measured(made, params)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_rows_say_with_what_change_they_were_measured():
     spec = dict(
         positions=dict(name="randomized", maximum=8), encodings=[dict(name="rope")], label="other"

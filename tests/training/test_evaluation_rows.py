@@ -16,7 +16,7 @@ from tests import tiny
 from tests.training.trained_members import rows_of, trained
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_splits_and_lengths_have_examples_of_their_own():
     made, _ = trained()
     prompts = [
@@ -30,7 +30,7 @@ def key(split):
     return stream_key(stream_key(jax.random.key(0), EVALUATION), split)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_length_beyond_the_table_is_null_with_its_reason():
     rows = rows_of(*beyond_table())[0]
     null = [r for r in rows if r["value"] is None]
@@ -43,7 +43,7 @@ def beyond_table():
     return made, tiny.params_of(made)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_rows_are_the_grid_and_validation_is_in_distribution():
     rows = rows_of(*trained(steps=1))[1]
     exact = [(r["split"], r["length"], r["offset"]) for r in rows if r["metric"] == "exact_match"]

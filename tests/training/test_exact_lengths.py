@@ -61,7 +61,7 @@ def test_training_draws_operands_of_up_to_the_trained_length():
     assert len(np.unique(np.asarray(drawn[0].answer).sum(axis=1))) > 1
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_chance_levels_are_those_of_the_evaluated_examples(tmp_path):
     group = tiny.group("rope", seeds=1, task=ADDITION, train__steps=2, evaluate__curve_every=2)
     record = tiny.train(tmp_path, group)[0]
@@ -122,7 +122,7 @@ def test_a_record_from_before_the_setting_has_the_older_meaning():
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_checkpoint_with_a_curve_of_the_older_meaning_is_refused(tmp_path):
     changes = dict(seeds=1, task=ADDITION, **FREE)
     exact = ("none", "longest")

@@ -13,12 +13,12 @@ from pe_lab.runs.run import RunGroup
 from pe_lab.runs.system import locks
 from pe_lab.training import process, reports
 from pe_lab.training.loop import train_run_group
-from pe_lab.training.run_records import write_failure
+from pe_lab.training.run_records import blank, write_failure
 from tests import tiny
 from tests.training.group_records import by_seed
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_diverged_member_is_recorded_and_the_others_finish(tmp_path):
     runs = tiny.group("rope").runs
     wild = dataclasses.replace(
@@ -31,13 +31,41 @@ def test_a_diverged_member_is_recorded_and_the_others_finish(tmp_path):
     assert found[1]["rows"] == []
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_group_whose_members_all_diverged_ends_early(tmp_path):
+    """A diverged run has the steps and the curve that it has beside a run that goes on."""
     group = tiny.group("rope", seeds=1, train__learning_rate=1e30)
-    train_run_group(group, tmp_path)
-    record = by_seed(tmp_path)[0]
-    assert record["status"] == "diverged"
-    assert record["cost"]["steps"] < group.run.train.steps
+    train_run_group(group, tmp_path / "alone")
+    alone = by_seed(tmp_path / "alone")[0]
+    assert alone["status"] == "diverged"
+    assert alone["error"].endswith(f"at step {alone['cost']['steps']}")
+    assert alone["cost"]["steps"] < group.run.train.steps
+    (healthy,) = tiny.group("rope", seeds=1).runs
+    healthy = dataclasses.replace(healthy, seed=1)
+    train_run_group(RunGroup((*group.runs, healthy)), tmp_path / "both")
+    beside = by_seed(tmp_path / "both")[0]
+    for key in ("curve", "exposure"):
+        assert beside[key] == alone[key]
+    for key in ("steps", "train_flops"):
+        assert beside["cost"][key] == alone["cost"][key]
+
+
+def test_an_exit_in_a_plugin_is_the_recorded_error_and_a_finished_run_keeps_its_record(
+    tmp_path, monkeypatch, capsys
+):
+    group = tiny.group("rope", seeds=2)
+    records.write_json(tmp_path / "group.json", {"runs": [r.to_dict() for r in group.runs]})
+    records.write(tmp_path, blank(group.runs[0]) | {"status": "finished"})
+
+    def train(*_):
+        raise SystemExit(3)
+
+    monkeypatch.setattr(process, "train_run_group", train)
+    monkeypatch.setattr(process, "is_done", lambda *_: False)
+    assert process.main(tmp_path / "group.json", tmp_path) == 1
+    found = by_seed(tmp_path)
+    assert (found[0]["status"], found[1]["error"]) == ("finished", "SystemExit: 3")
+    assert f"{group.runs[0].run_id}, which has finished: SystemExit: 3" in capsys.readouterr().err
 
 
 def test_a_mistake_of_a_user_that_a_callback_found_is_recorded_as_a_sentence(tmp_path, monkeypatch):
@@ -149,7 +177,7 @@ def test_a_group_that_another_process_is_at_or_has_finished_is_left_alone(tmp_pa
     assert by_seed(tmp_path)[0]["status"] == "finished"
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_failure_never_replaces_a_result(tmp_path):
     group = tiny.group("rope", seeds=1)
     train_run_group(group, tmp_path)

@@ -61,7 +61,7 @@ def begun(folder, group):
     return Training(group, folder, lambda event: None)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("study", ["parents", "absolute"])
 def test_every_member_starts_from_its_own_parents_parameters_and_a_new_optimizer(
     results, tmp_path, study
@@ -81,7 +81,7 @@ def test_every_member_starts_from_its_own_parents_parameters_and_a_new_optimizer
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_its_data_goes_on_where_its_parents_ended(results):
     """The first loss of the child is the one that the parent would have had next; from the first
     step's data it is another.
@@ -103,7 +103,7 @@ def test_its_data_goes_on_where_its_parents_ended(results):
     assert (np.asarray(again) != expected).all()
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_what_its_parent_had_not_starts_fresh(results):
     training = begun(results / "new", children("rope", "learned"))
     scratch = (
@@ -115,7 +115,7 @@ def test_what_its_parent_had_not_starts_fresh(results):
     assert_equal(training.state.params, begun(results / "parents", PARENTS).state.params)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_exposure_is_of_the_whole_ancestry(results):
     """6, 4 and 2 steps; up to 3, 2 and 3 symbols, so 8 tokens."""
     found = {
@@ -134,7 +134,7 @@ def test_exposure_is_of_the_whole_ancestry(results):
             assert cost["steps"] == own
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_grandchild_starts_from_a_child_in_its_own_study(results):
     first = begun(results / "study", children(study="", parents=CHILDREN, train__steps=3))
     assert first.members.first_step.tolist() == [10, 10]
@@ -144,7 +144,7 @@ def test_a_grandchild_starts_from_a_child_in_its_own_study(results):
     ]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_record_says_what_its_run_started_from(results):
     record = records.read(records.path_of(results / "study", CHILDREN.runs[1].run_id))
     assert record["member"]["init_from"] == PARENTS.runs[1].run_id
@@ -155,7 +155,7 @@ def test_a_record_says_what_its_run_started_from(results):
     }
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_child_resumed_from_its_own_checkpoint_does_not_start_again(results):
     child, parent = begun(results / "study", CHILDREN), begun(results / "parents", PARENTS)
     assert child.step == 4
@@ -165,7 +165,7 @@ def test_a_child_resumed_from_its_own_checkpoint_does_not_start_again(results):
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_group(results, tmp_path):
     group = children(study="parents", parents=tiny.group("rope", train__steps=5, **SMALL))
     folder = tmp_path / "study"
@@ -178,7 +178,7 @@ def test_a_missing_parent_is_recorded_as_the_failure_of_every_run_of_the_group(r
     assert len(found) == 2
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_parent_that_was_trained_on_the_inputs_of_evaluation_is_refused(results):
     older = {"run_id": "r", "config": {"train": {"exclude_held_out": False}}}
     check_parent(CHILDREN.run, {"run_id": "r", "config": PARENTS.run.to_dict()})

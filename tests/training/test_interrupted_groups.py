@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from pe_lab.runs.errors import UserError
 from pe_lab.runs.records import records
 from pe_lab.runs.system import locks
 from pe_lab.training import checkpoint, process
@@ -56,7 +58,7 @@ def start(folder, group=GROUP):
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_training_killed_in_mid_run_ends_bit_equal_to_an_unbroken_one(tmp_path):
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
     with start(broken) as process:
@@ -79,7 +81,7 @@ def test_a_training_killed_in_mid_run_ends_bit_equal_to_an_unbroken_one(tmp_path
     assert int(states[0].step[0]) == 60
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_worker_whose_sweep_is_gone_stops_and_records_no_failure(tmp_path):
     with start(tmp_path) as process:
         process.stdout.readline()
@@ -89,7 +91,7 @@ def test_a_worker_whose_sweep_is_gone_stops_and_records_no_failure(tmp_path):
     assert not list((tmp_path / "records").glob("*.json"))
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_set_aside_with_a_sentence_and_its_runs_trained_again(
     tmp_path, capsys
 ):
@@ -101,13 +103,25 @@ def test_a_damaged_checkpoint_is_set_aside_with_a_sentence_and_its_runs_trained_
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [e["why"].rpartition(" (")[2] for e in said if e["event"] == "damaged"] == [
         "its arrays have other names, shapes or types); it is set aside as 4.damaged-1, and "
-        "training continues from the checkpoint before it."
+        "the checkpoint before it, if there is one, is used."
     ]
     assert by_seed(tmp_path)[0]["status"] == "finished"
     assert sorted(p.name for p in folder.iterdir()) == ["12", "4.damaged-1"]
 
 
-@pytest.mark.full
+@pytest.mark.slow
+def test_a_finished_run_without_its_checkpoint_is_not_trained_again_for_a_new_length(tmp_path):
+    train_run_group(tiny.group("rope", seeds=1), tmp_path)
+    before = by_seed(tmp_path)[0]
+    more = tiny.group("rope", seeds=1, evaluate__lengths=(2, 3, 5, 6))
+    assert more.run.run_id == before["run_id"]
+    shutil.rmtree(tmp_path / "checkpoints")
+    with pytest.raises(UserError, match=r"has finished and lacks evaluations .* damaged or gone"):
+        train_run_group(more, tmp_path)
+    assert by_seed(tmp_path)[0] == before
+
+
+@pytest.mark.slow
 def test_a_training_that_is_asked_to_leave_saves_and_goes_on_to_the_same_end(tmp_path):
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
     with start(broken, SELDOM) as process:

@@ -54,7 +54,7 @@ def test_a_group_leaves_a_complete_record_for_every_member(tmp_path):
     assert found[0]["rows"] != found[1]["rows"]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_size_of_chunks_changes_no_curve(tmp_path):
     curves = []
     for chunk_steps in (4, 6):
@@ -65,7 +65,7 @@ def test_the_size_of_chunks_changes_no_curve(tmp_path):
     assert curves[0] == curves[1]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_an_encoder_decoder_leaves_records_like_any_other(tmp_path):
     """Positions 0..3 in its decoder of BEGIN and three symbols, 0..2 in its encoder. Both inputs
     have an encoding.
@@ -98,7 +98,7 @@ def schemes_and_changes():
         yield schemes, dict(task={"name": task}, train__min_length=2)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize(("schemes", "changes"), list(schemes_and_changes()), ids=["all", *TASKS])
 def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path, schemes, changes):
     rows = []
@@ -111,7 +111,7 @@ def test_nopes_rows_are_equal_to_the_last_digit_under_every_scheme(tmp_path, sch
         assert rows[0] == others
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_finished_training_is_evaluated_again_without_training_and_nothing_measured_is_touched(
     tmp_path,
 ):
@@ -178,7 +178,7 @@ def test_rows_that_a_later_process_adds_name_what_differs_in_it(tmp_path, monkey
     assert later == {"python": "3.99"}
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_final_parameters_are_dropped_when_not_wanted(tmp_path):
     group = tiny.group("rope", seeds=1, checkpoints__keep_final=False, checkpoints__keep_curve=True)
     train_run_group(group, tmp_path)
@@ -186,7 +186,7 @@ def test_final_parameters_are_dropped_when_not_wanted(tmp_path):
     assert by_seed(tmp_path)[0]["checkpoint"] is None
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_users_own_encoding_trains_from_its_own_package(tmp_path, monkeypatch):
     """One file, named in a config; nothing of pe_lab changes."""
     package = tmp_path / f"mine_{time.time_ns()}"

@@ -70,7 +70,7 @@ def test_metrics_by_hand(offset):
         assert 0 < right < 36  # neither all nor none: the comparison says something
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["encoder", "encoder_decoder"])
 def test_metrics_of_other_layouts_by_hand(layout):
     """Of a fresh model, with positions of each example's and each stream's own."""
@@ -132,7 +132,7 @@ def test_teacher_forced_exact_match_is_greedy_decoding():
     assert 0 < sum(greedy) < 12
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_padding_and_batches_change_no_number():
     """Length 3 in the shapes of length 5 and of length 6, in batches of 8."""
     made, params = trained()
@@ -145,7 +145,7 @@ def test_padding_and_batches_change_no_number():
         assert [member.sums.metrics[name] for member in short] == of_padded
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_scratchpads_answer_is_scored_alone_as_well():
     """Parity of 3 bits by its prefixes: four tokens and the end. A model that is wrong about the
     first alone has the answer right.
@@ -181,7 +181,7 @@ def test_a_scratchpads_answer_is_scored_alone_as_well():
     assert "answer_exact_match" not in {r["metric"] for r in rows}
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_text_has_the_likelihood_of_every_place(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("the quick brown fox jumps over the lazy dog\n" * 20, encoding="utf-8")

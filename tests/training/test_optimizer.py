@@ -81,7 +81,7 @@ def test_without_extra_steps_or_with_only_such_the_decay_takes_all_steps(extra_s
     assert [float(rate(s)) for s in range(111)] == [float(fixed(s)) for s in range(111)]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_without_clipping_and_groups_it_is_adamw():
     knobs = train(schedule="constant", warmup_steps=0, clip_norm=1e9, encoding_weight_decay=0.0)
     mine = update(knobs, 0.1, 0.05, steps=3)

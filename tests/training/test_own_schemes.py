@@ -174,7 +174,7 @@ def test_an_offset_moves_the_positions_of_every_scheme():
         np.testing.assert_array_equal(after, np.where(is_token, before + 5, 0))
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_micro_batches_and_whole_batches_agree_with_two_schemes():
     scheme = RANDOMIZED | {"maximum": 128}
     run = tiny.run(*SUBSETS, positions=scheme, task=STRINGS, train__max_length=36)

@@ -70,12 +70,12 @@ def test_examples_that_do_not_see_each_other_give_the_loss_of_examples_alone(lay
     assert alone(4) == pytest.approx(alone(1), rel=1e-5)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_examples_that_see_each_other_give_another_loss():
     assert abs(first_loss("decoder", 4, False) - first_loss("decoder", 1)) > 1e-3
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_packed_training_step_is_the_step_of_the_same_examples_alone():
     """Loss and gradient: the second step's loss shows what the first has changed. Every example
     counts once.
@@ -118,7 +118,7 @@ def positions_of(positions, document_mask):
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_with_a_document_mask_every_example_counts_from_0():
     positions, mask, segments = positions_of(CONTIGUOUS, True)
     for row, there, example in zip(positions, mask, np.asarray(segments), strict=True):
@@ -130,7 +130,7 @@ def test_with_a_document_mask_every_example_counts_from_0():
             assert count in (4, 6, 8)  # BEGIN, SEPARATOR and an n-symbol string twice
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_without_one_positions_run_through_the_context():
     positions, mask, segments = positions_of(CONTIGUOUS, False)
     assert segments is None
@@ -142,7 +142,7 @@ def test_without_one_positions_run_through_the_context():
     assert (drawn_positions[0] != drawn_positions[1]).any()
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_examples_of_one_context_have_random_positions_of_their_own():
     positions, _, segments = positions_of(RANDOMIZED, True)
     firsts = {
@@ -151,7 +151,7 @@ def test_examples_of_one_context_have_random_positions_of_their_own():
     assert len(firsts) == 4
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_evaluation_is_never_packed():
     setups = [made("decoder", 4, mask, evaluate__lengths=(3,)) for mask in (True, False)] + [
         made("decoder", 1)
@@ -168,7 +168,7 @@ def test_evaluation_is_never_packed():
     jax.tree.map(np.testing.assert_array_equal, sums[1], sums[2])
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_exposure_says_how_far_positions_ran(tmp_path):
     """Three examples of eight tokens each, one after the other."""
     changes = dict(

@@ -73,7 +73,7 @@ def test_a_run_cut_in_two_equals_the_uncut_run(tmp_path, changes):
             assert [row.get(key) for key in measured] == [expected.get(key) for key in measured]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_run_that_started_from_another_one_can_be_cut_too(tmp_path):
     """Its data goes on where its parent ended, and its optimizer began anew."""
     parent = group(train__steps=3)

@@ -36,7 +36,7 @@ def of(tree, r):
     return jax.tree.map(lambda leaf: np.asarray(leaf[r]), tree)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_under_map_a_member_is_bit_equal_in_any_company():
     mine = {"seed": 3, "data_seed": 4}
     state, losses = trained(RUN, members(mine))
@@ -45,14 +45,14 @@ def test_under_map_a_member_is_bit_equal_in_any_company():
     np.testing.assert_array_equal(losses[0], losses_there[1])
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_vmap_computes_what_map_does():
     two = members({"seed": 1}, {"seed": 2})
     vmapped = dataclasses.replace(RUN, execution=dataclasses.replace(RUN.execution, members="vmap"))
     np.testing.assert_allclose(trained(RUN, two)[1], trained(vmapped, two)[1], atol=1e-4)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_each_member_scalar_matters():
     changes = ({}, {"seed": 1}, {"data_seed": 1}, {"learning_rate": 0.05}, {"weight_decay": 5.0})
     base, *others = (trained(RUN, members(c))[1][0] for c in changes)
@@ -60,7 +60,7 @@ def test_each_member_scalar_matters():
         assert np.abs(losses - base).max() > 1e-5
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_chunks_of_any_size_give_the_same_bits():
     made, which = build_setup(RUN), members({})
     init, chunk = (jax.jit(functools.partial(f, made)) for f in (initial_state, train_chunk))
@@ -80,7 +80,7 @@ def test_the_loss_falls(layout):
     assert losses[0, -1] < 0.8 * losses[0, 0]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_computing_inner_values_again_changes_no_loss():
     again = dataclasses.replace(RUN, execution=dataclasses.replace(RUN.execution, remat=True))
     np.testing.assert_allclose(
@@ -88,7 +88,7 @@ def test_computing_inner_values_again_changes_no_loss():
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_in_bfloat16_it_trains_and_its_parameters_stay_float32():
     run = tiny.run("rope", "t5_bias", model__compute_dtype="bfloat16", execution__chunk_steps=80)
     state, losses = trained(run, members({}), 80)
@@ -115,7 +115,7 @@ def test_without_drawn_loops_a_batch_has_none():
     assert batches.draw_num_loops(setup, jax.random.key(0), jnp.asarray(7)) is None
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_vmapped_members_draw_their_own_numbers_of_loops():
     changes = {"model__num_loops": 3, "model__loop_injection": "linear", "train__min_loops": 1}
     sizes = {"model__num_layers": 1, "execution__chunk_steps": 8}
@@ -128,7 +128,7 @@ def test_vmapped_members_draw_their_own_numbers_of_loops():
     assert np.isfinite(mapped[:, :6]).all()
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_step_of_data_is_counted_from_the_first_step():
     """A run that starts where another ended draws what that one would have drawn next."""
     made, later = build_setup(RUN), members({"first_step": 3})

@@ -29,7 +29,7 @@ def read(run, train=True, offset=0):
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_decoders_copies_share_the_position_of_what_they_copy():
     run = tiny.run("rope", positions={"name": "coupled", "max_position": 20}, train__min_length=3)
     stream = read(run)[1]["decoder"]
@@ -39,7 +39,7 @@ def test_a_decoders_copies_share_the_position_of_what_they_copy():
     np.testing.assert_array_equal(read(run, train=False)[1]["decoder"].positions[0][0][:, 0], 1)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["coupled", "abacus"])
 def test_the_streams_of_an_encoder_decoder_share_their_draw(name):
     arguments = {"max_position": 20} if name == "coupled" else {}
@@ -55,7 +55,7 @@ def test_the_streams_of_an_encoder_decoder_share_their_draw(name):
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_positions_of_two_axes_reach_the_encodings_of_each_axis_and_an_offset_both():
     """BiPE: a learned code of the place inside the prompt or the target, RoPE between the two."""
     run = tiny.run(*BIPE, positions={"name": "two_stream"}, train__min_length=3)
@@ -105,7 +105,7 @@ def test_a_copied_page_is_six_positions_after_its_prompt_on_all_axes(encodings):
     assert (np.diff(times, axis=1) == 0).sum(axis=1).tolist() == [5] * len(times)  # one image
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_decoding_from_a_cache_equals_the_full_forward_on_two_axes():
     model = models.build(*BIPE)
     tokens = models.random_tokens(2, 6)
@@ -118,7 +118,7 @@ def test_decoding_from_a_cache_equals_the_full_forward_on_two_axes():
     models.assert_close(full, np.concatenate([prefill, rest], axis=1))
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_examples_packed_without_a_document_mask_count_anew_under_packed():
     run = tiny.run(
         "rope",
@@ -134,7 +134,7 @@ def test_examples_packed_without_a_document_mask_count_anew_under_packed():
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_model_of_two_axes_is_evaluated():
     made = build_setup(tiny.run(*BIPE, positions={"name": "two_stream"}))
     evaluator = Evaluator(made, (3,), lambda f, *_: jax.jit(f))

@@ -73,7 +73,7 @@ def test_examples_that_are_drawn_for_an_override_give_the_numbers_of_its_task():
     assert [row for row in overridden_rows if row[1] != "overlap"] == exact
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_weights_of_one_and_zero_give_the_numbers_of_a_component_alone():
     def run(**arguments):
         task = dict(name="mixture", tasks=("copy", "reverse"), **arguments)

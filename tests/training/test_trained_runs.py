@@ -44,7 +44,7 @@ def folder(trained, tmp_path):
     return shutil.copytree(trained, tmp_path / "study")
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_run_comes_back_with_its_record_its_setup_and_its_own_final_parameters(trained):
     final = Training(GROUP, trained, print).state.params
     for r, run in enumerate(GROUP.runs):
@@ -69,7 +69,7 @@ def through(folder, run):
     return params_through_training(folder, records.read(records.path_of(folder, run.run_id)))
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_what_was_kept_through_training_begins_as_the_run_did_and_ends_with_its_final_parameters(
     trained,
 ):

@@ -7,7 +7,7 @@ from pe_lab.tasks.language_model import LanguageModel
 from tests import tiny
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_model_that_sees_few_tokens_has_equal_loss_at_all_longer_lengths(tmp_path):
     (tmp_path / "text").write_bytes(b"".join(b"%06d" % i for i in range(5000)))
     task = {"name": "language_model", "path": str(tmp_path / "text"), "longest": 64, "align": "end"}
@@ -40,7 +40,7 @@ def test_a_model_that_sees_few_tokens_has_equal_loss_at_all_longer_lengths(tmp_p
     np.testing.assert_allclose(last[1:], [last[0]] * 2, rtol=0, atol=1e-6)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_record_has_the_name_of_the_text_with_its_hash_and_its_sizes(tmp_path):
     arguments = {"path": __file__, "data_dir": str(tmp_path / "sets")}
     task = LanguageModel(**arguments)

@@ -159,7 +159,7 @@ def test_packed_examples_follow_the_weights():
     assert set(lengths_at(one, 0)) == {1, 3}
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_chunks_of_any_size_give_the_same_bits_under_a_schedule():
     one = run(DOUBLING | {"initial": 1, "every": 2}, execution__chunk_steps=8)
     made, which = build_setup(one), tiny.members({})
@@ -170,7 +170,7 @@ def test_chunks_of_any_size_give_the_same_bits_under_a_schedule():
     jax.tree.map(np.testing.assert_array_equal, unbroken, state)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_criterion_stops_no_run_before_its_schedule_has_all_lengths(tmp_path):
     """The first point of the curve, at step 8, meets the criterion. Lengths grow at step 9."""
     schedule = dict(name="stepwise", longest=(1, 3), starts=(0, 9))

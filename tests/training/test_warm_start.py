@@ -31,7 +31,7 @@ def table(params, index, stack="decoder", where="attention_encodings"):
     return params[stack][where][index]["table"]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_same_model_adopts_everything():
     setup = made(
         "learned", "t5_bias", {"name": "shaw", "layers": (1,)}, layout__name="encoder_decoder"
@@ -130,7 +130,7 @@ def test_an_encoding_that_did_not_act_on_all_of_them_is_not_found(trained_with, 
         adopt(numbered(old), old, made(*asked_for))
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_bias_between_two_streams_is_not_taken_for_that_within_one():
     across = T5 | {"stacks": ("cross",)}
     both = made(T5 | {"stacks": ("decoder", "encoder")}, across, layout__name="encoder_decoder")
