@@ -102,7 +102,7 @@ def comparison(
         common.check_one_of_each(where, size, rows, tasks, size_ladder.RATES, seeds)
     large = scores(runs, tasks)
     small = scores(reference[reference["row"].isin(large.index)], tasks)[large.index]
-    of_rows = pd.DataFrame({"small": small, "large": large})
+    columns = pd.DataFrame({"small": small, "large": large})
     pair = small.tolist(), large.tolist()
     tau = None if common.no_order(*pair) else common.kendall(*pair)
     grids = []
@@ -114,7 +114,7 @@ def comparison(
             if all(scores.std() > 0 for scores in pair_of_grids):  # and scores that vary
                 grids.append(pair_of_grids)
     change = fall_of_rate_share(*zip(*grids, strict=True)) if grids else None
-    return SizeComparison(of_rows, tau, change, len(grids))
+    return SizeComparison(columns, tau, change, len(grids))
 
 
 def size_ladder_lines(

@@ -74,9 +74,9 @@ def check_arguments(
     return with_check
 
 
-def _check_biases(hook: str, shape: tuple[int, ...], of_offset: tuple[int, ...]) -> None:
-    if shape[1:] != of_offset:
-        expected = ", ".join(map(str, ["H", *of_offset]))
+def _check_biases(hook: str, shape: tuple[int, ...], offsets: tuple[int, ...]) -> None:
+    if shape[1:] != offsets:
+        expected = ", ".join(map(str, ["H", *offsets]))
         raise ValueError(f"{hook} must return an array [{expected}], got {list(shape)}.")
 
 

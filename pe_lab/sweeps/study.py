@@ -174,8 +174,8 @@ def _check_labels(points: Sequence[Point]) -> None:
             raise _one_name(SEPARATOR.join(label for _, label in name))
     labels_of: dict[str, dict[str, str]] = {}
     labels = [{path: choice.label for path, choice in point.items()} for point in points]
-    for variant, of_point in zip(variant_names.names("", labels), labels, strict=True):
-        shown = {axis: of_point[axis] for axis in variant_names.axes_of([of_point])}
+    for variant, own_labels in zip(variant_names.names("", labels), labels, strict=True):
+        shown = {axis: own_labels[axis] for axis in variant_names.axes_of([own_labels])}
         shown = {axis: label for axis, label in shown.items() if label}
         if labels_of.setdefault(variant, shown) != shown:
             raise _one_name(variant)

@@ -145,10 +145,10 @@ def test_a_text_with_a_line_break_is_refused_before_any_training(field):
 
 
 def test_equal_labels_of_two_axes_may_not_be_one_name():
-    of_layers, of_heads = ({f"model.{axis}": [2]} for axis in ("num_layers", "num_heads"))
+    layers, heads = ({f"model.{axis}": [2]} for axis in ("num_layers", "num_heads"))
     rope = {"model.encodings": [ROPE]}
     with pytest.raises(UserError, match="are both called 2: give"):
-        expand(grid.concat(grid.product(rope, of_layers), grid.product(rope, of_heads)))
+        expand(grid.concat(grid.product(rope, layers), grid.product(rope, heads)))
 
 
 def test_a_parent_of_the_same_study_keeps_its_parameters(tmp_path):

@@ -208,16 +208,16 @@ def test_a_reversed_sign_depends_on_the_length_at_the_authors_size_too(tmp_path)
 
 def test_no_solved_seed_is_not_reached_at_the_authors_size_as_one_is(tmp_path):
     for solved in (0, 1):
-        of_seeds = [1.0] * solved + [0.3] * (6 - solved)
+        validations = [1.0] * solved + [0.3] * (6 - solved)
         entries = []
-        for seed, value in enumerate(of_seeds):
+        for seed, value in enumerate(validations):
             for name, validation in (("rope", value), ("alibi", 1.0)):
                 run = record(f"{name}{seed}", seed, test={8: 0.2}, validation={4: validation})
                 entries.append((point(name, seed), run))
         values = {"paper": "Doe 2024", "claims": [claim(figures=(0.9, 0.2))]}
         values["is_authors_size"] = True
-        of_study = studies.study(tmp_path / str(solved), *entries, reproduction=values)
-        (outcome,) = reproduction.outcomes(of_study)
+        folder = tmp_path / str(solved)
+        (outcome,) = reproduction.outcomes(studies.study(folder, *entries, reproduction=values))
         assert outcome.verdict == "not reached at the authors' size"
 
 
