@@ -155,9 +155,9 @@ def test_a_parent_of_the_same_study_keeps_its_parameters(tmp_path):
     parents = named(grid.product({"model.encodings": [ROPE]}), "first")
     children = named(grid.product({"model.encodings": [ROPE], "init_from": FROM[:1]}), "then")
     points = grid.concat(parents, children)
-    made = expand(points, tmp_path, checkpoints__keep_final=False)
+    family = expand(points, tmp_path, checkpoints__keep_final=False)
     with pytest.raises(UserError, match="whose final parameters are removed: set checkpoints"):
-        plans.make(made, tmp_path)
+        plans.make(family, tmp_path)
 
 
 @pytest.mark.slow

@@ -63,8 +63,8 @@ def test_an_exit_in_a_plugin_is_the_recorded_error_and_a_finished_run_keeps_its_
     monkeypatch.setattr(process, "train_run_group", train)
     monkeypatch.setattr(process, "is_done", lambda *_: False)
     assert process.main(tmp_path / "group.json", tmp_path) == 1
-    found = by_seed(tmp_path)
-    assert (found[0]["status"], found[1]["error"]) == ("finished", "SystemExit: 3")
+    runs = by_seed(tmp_path)
+    assert (runs[0]["status"], runs[1]["error"]) == ("finished", "SystemExit: 3")
     assert f"{group.runs[0].run_id}, which has finished: SystemExit: 3" in capsys.readouterr().err
 
 

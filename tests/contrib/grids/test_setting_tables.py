@@ -125,8 +125,8 @@ def test_variants_that_share_their_runs_have_a_row_each(tmp_path):
         _, run = entry("nope", rate, seed, 0.5, 1e-3)
         for scheme in ("contiguous", "shifted"):
             entries.append((point("nope", seed, **{RATE: rate, "task.max_index": scheme}), run))
-    found = frame.read(write_study(tmp_path, *entries, analysis={"tuned": [RATE]}))
-    by_rate, _, shares = setting_tables.tables(found)
+    schemes = frame.read(write_study(tmp_path, *entries, analysis={"tuned": [RATE]}))
+    by_rate, _, shares = setting_tables.tables(schemes)
     assert [row[0] for row in texts(by_rate).values()] == ["0/12", "0/12"]
     assert "from 1× to 2×, at the best" in by_rate.caption
     assert texts(shares)["seed"] == ["–", "–"]  # nothing varies
