@@ -256,29 +256,26 @@ class Stack(nnx.Module):
         x = x.astype(self.dtype)  # embeddings are float32 in every model
         input_keys = fold_keys(dropout_keys, self.depth)  # the layers' streams are 0..depth-1
         x = dropout(x, self.dropout, input_keys)
-        embedding = before = x
+        embedding = x
         used: list[Keys] = []
-        for step in range(self.depth):
-            loop, layer = divmod(step, len(self.blocks))
-            if layer == 0:
-                before = x
-                x = x if self.loop_inputs is None else self.loop_inputs(x, embedding, loop)
-            cross = None if memory is None else (memory[layer], terms.cross[layer])
-            cache = None if caches is None else caches[step]
-            block: Callable[..., tuple[Array, Keys]] = functools.partial(
-                self.blocks[layer],
-                view=terms.view,
-                terms=terms.attention[layer],
-                cross=cross,
-                cache=cache,
-                dropout_keys=fold_keys(dropout_keys, step),
-            )
-            if remat:
-                block = jax.checkpoint(block)
-            x, keys = block(x)
-            used.append(keys)
-            ends_loop = layer == len(self.blocks) - 1
-            if ends_loop and num_loops is not None:
+        for loop in range(self.num_loops):
+            before = x
+            x = x if self.loop_inputs is None else self.loop_inputs(x, embedding, loop)
+            for layer, module in enumerate(self.blocks):
+                step = len(used)
+                block: Callable[..., tuple[Array, Keys]] = functools.partial(
+                    module,
+                    view=terms.view,
+                    terms=terms.attention[layer],
+                    cross=None if memory is None else (memory[layer], terms.cross[layer]),
+                    cache=None if caches is None else caches[step],
+                    dropout_keys=fold_keys(dropout_keys, step),
+                )
+                if remat:
+                    block = jax.checkpoint(block)
+                x, keys = block(x)
+                used.append(keys)
+            if num_loops is not None:
                 # Every loop is computed, so that one program serves all numbers of loops.
                 x = jnp.where(loop < num_loops, x, before)
         if self.norm is not None:

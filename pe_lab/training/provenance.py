@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import jax
 
@@ -27,16 +27,7 @@ _Key = Literal[
     "commit", "dirty", "code", "python", "versions", "device", "execution", "jax_settings"
 ]
 # Parts in which a process may differ from the one that started the training.
-_OF_PROCESS: tuple[_Key, ...] = (
-    "commit",
-    "dirty",
-    "code",
-    "python",
-    "versions",
-    "device",
-    "execution",
-    "jax_settings",
-)
+_OF_PROCESS: tuple[_Key, ...] = get_args(_Key)
 
 
 def provenance(run: Run) -> Provenance:
