@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import jax
@@ -31,6 +31,7 @@ from pe_lab.training.state import (
     of_member,
 )
 from pe_lab.training.step import train_chunk
+from pe_lab.training.trained_runs import TrainedRun
 
 
 class Preempted(Exception):  # noqa: N818
@@ -78,18 +79,20 @@ class Training:
         self.origin = provenance.of_start(group.run)
         lengths = group.run.evaluate.all_lengths
         self.evaluator = Evaluator(self.setup, lengths, self._compiled)
-        self.parents = [parent_of(run, folder) for run in group.runs]
-        self.steps_kept = steps_kept(group.runs, self.parents)
+        parents = [parent_of(run, folder) for run in group.runs]
+        self.parents = [None if parent is None else parent.record for parent in parents]
+        self.steps_kept = steps_kept(group.runs, parents)
         self.members = self._placed(members_of(group, self._first_steps()))
         self.curves: list[curve.Curve] = [[] for _ in group.runs]
         self.losses = curve.MeanLoss.of_no_steps(len(group.runs))
-        self.state = self._restored() or self._started()  # last: both read all of the above
+        # Last: both read all of the above. The parameters of parents are not kept.
+        self.state = self._restored() or self._started(parents)
 
     def _first_steps(self) -> list[int]:
         """The steps that the parent of each member has trained, without those that are kept."""
         steps = []
         for parent in self.parents:
-            exposure = None if parent is None else parent.record["exposure"]
+            exposure = None if parent is None else parent["exposure"]
             steps.append(0 if exposure is None else exposure["steps"] - self.steps_kept)
         return steps
 
@@ -103,12 +106,12 @@ class Training:
 
     # Start and resume
 
-    def _started(self) -> TrainState:
+    def _started(self, parents: Sequence[TrainedRun | None]) -> TrainState:
         """The first state, with what members take from parents where they have one."""
         init = functools.partial(initial_state, self.setup)
         program = self._compiled(init, self.members)
         state: TrainState = program(self.members)
-        for index, parent in enumerate(self.parents):
+        for index, parent in enumerate(parents):
             if parent is None:
                 continue
             taken = start(parent, self.setup, self.group.runs[index], of_member(state, index))
@@ -144,6 +147,7 @@ class Training:
             notes, self.group.run, step, self.checkpoints, has_ended=has_ended
         )
         self.cost.train_seconds = notes["train_seconds"]
+        self.cost.compile_seconds += notes.get("compile_seconds", 0.0)  # older ones lack it
         self.cost.memory = notes["memory"]
         self.report({"event": "resumed", "step": step})
         return state
@@ -153,6 +157,7 @@ class Training:
             "curve": self.curves,
             "losses": self.losses.notes(),
             "train_seconds": self.cost.train_seconds,
+            "compile_seconds": self.cost.compile_seconds,
             "memory": self.cost.memory,
             "origin": self.origin,
             **resume.notes_of(self.setup),
@@ -284,7 +289,6 @@ class Training:
 
     def _record(self, index: int) -> Record:
         """The record of a run without rows."""
-        parent = self.parents[index]
         return run_records.trained(
             self.setup,
             self.group,
@@ -293,7 +297,7 @@ class Training:
             self.curves[index],
             self.cost,
             origin=self.origin,
-            parent=None if parent is None else parent.record,
+            parent=self.parents[index],
             steps_kept=self.steps_kept,
         )
 
