@@ -125,7 +125,7 @@ def _other_type(config: ConfigDict, rest: Sequence[str]) -> UserError | None:
             continue
         try:
             read = ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             read = None
         allowed = (int, float) if isinstance(value, float) else type(value)
         if isinstance(value, ConfigDict):
@@ -151,18 +151,17 @@ def _sets_argument(override: str, config: ConfigDict) -> bool:
         if not isinstance(inner, ConfigDict) or key not in inner:
             raise _no_key(inner, parents[:depth], key)
         inner = inner[key]
-    is_none = value == "None" and last != "name"
-    if isinstance(inner, ConfigDict) and last in inner and not is_none:
-        return False
-    if isinstance(inner, ConfigDict) and last in inner:  # whether it may be None is checked later
-        with inner.ignore_type():
+    if isinstance(inner, ConfigDict) and last in inner:
+        if value != "None" or last == "name":
+            return False
+        with inner.ignore_type():  # whether it may be None is checked later
             inner[last] = None
         return True
     if not isinstance(inner, ConfigDict) or "name" not in inner:
         raise _no_key(inner, parents, last)
     try:
         inner[last] = ast.literal_eval(value)
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError):
         inner[last] = value
     return True
 

@@ -143,6 +143,6 @@ def _show_study(name: str) -> None:
     counts = Counter(statuses.get(run_id, "without a record") for _, run_id in study.entries)
     terminal.show(f"folder    {folder}")
     terminal.show(f"runs      {', '.join(f'{count} {status}' for status, count in counts.items())}")
-    for axis in study.entries[0][0]:
+    for axis in dict.fromkeys(axis for labels, _ in study.entries for axis in labels):
         values = dict.fromkeys(labels[axis] for labels, _ in study.entries if axis in labels)
         terminal.show(f"axis      {axis}: {', '.join(values)}")

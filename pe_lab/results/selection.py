@@ -76,7 +76,7 @@ def choose(study: Study, axes: Sequence[str] | None = None) -> Study:
         of_variant = []
         for name, cases in zip(group, compared, strict=True):
             of_variant.append(_setting(study, name, best, cases, tuned))
-            candidates += [(best, name, case["number"]) for case in cases_of[name]]
+            candidates += [(best, name, case["number"]) for case in cases]
         is_at_edge = at_edge(of_variant, tuned)
         settings += [{**row, "is_at_edge": is_at_edge} for row in of_variant]
     return _chosen(study, others, names, settings, candidates)

@@ -44,7 +44,7 @@ class Study:
         the last one of a bin, from 1.
       missing: number of runs without a record.
       settings: after `selection.choose`, one row for each setting of each variant.
-      candidates: after `selection.choose`, the cases of all settings.
+      candidates: after `selection.choose`, the cases of all settings, of the seeds that all have.
       chosen_from: after `selection.choose`, the previous names of the remaining variants.
     """
 

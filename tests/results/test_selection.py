@@ -192,11 +192,6 @@ def test_a_run_without_a_number_leaves_the_interval_of_the_choice_to_the_others(
     assert cell.interval == interval(chosen)
 
 
-def test_the_best_of_all_settings_counts_seeds_that_only_one_setting_has(tmp_path):
-    chosen = choose(tmp_path, {"1": [(0.1, 0.1)] * 3 + [(0.1, 0.9)], "2": [(0.2, 0.1)] * 2})
-    assert len(chosen.candidates) == 6
-
-
 def test_settings_are_compared_on_the_seeds_that_all_of_them_have(tmp_path):
     """The chosen rate has four seeds. Two of them do not count
     here.

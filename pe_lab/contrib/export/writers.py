@@ -17,7 +17,8 @@ from pe_lab.runs.records.record_schema import JsonObject
 from pe_lab.runs.studies import study_files, study_labels
 from pe_lab.runs.studies.analysis_spec import SEED_AXES
 
-_OFF_CURVE = ("step", "exact_match", "scale_ratio")
+_BY_LENGTH = ("exact_match", "validation_loss")  # the second one of a text
+_OFF_CURVE = ("step", *_BY_LENGTH, "scale_ratio")
 _LONGEST_PARAMETER = 6000  # characters that MLflow stores
 _MOST_METRICS = 1000  # of a batch of MLflow
 
@@ -170,8 +171,9 @@ def write(writer: Writer, record: JsonObject) -> None:
     """Write the curve of a run, and each test metric by length, without offset and overrides."""
     for point in record["curve"]:
         values = {name: value for name, value in point.items() if name not in _OFF_CURVE}
-        for length, exact_match in point["exact_match"].items():
-            values[f"exact_match/length {length}"] = exact_match
+        for name in _BY_LENGTH:
+            for length, value in point.get(name, {}).items():
+                values[f"{name}/length {length}"] = value
         for index, ratio in enumerate(point["scale_ratio"]):
             values[f"rms(embedding) over rms(token)/{index}"] = ratio
         # The first point has no loss, because no step was taken before it.

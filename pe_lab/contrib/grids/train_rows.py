@@ -56,7 +56,7 @@ def run(
     if not mode.only_prints:
         _show(form, folder)
         _training.show_later_notes(mode)
-        if bundle:
+        if bundle and not failed:
             _write_bundle(rows, folder, bundle)
     return _training.report(failed)
 

@@ -16,7 +16,7 @@ from pe_lab.contrib.laws import encoding_laws as laws
 from pe_lab.contrib.laws import models, report_lines
 from pe_lab.contrib.laws.models import ARCHITECTURES, DifferenceError
 from pe_lab.contrib.laws.subjects import LENGTH, Subject
-from pe_lab.runs.errors import one_line
+from pe_lab.runs.errors import UserError, one_line
 
 ONE_LAYER = (("num_layers", 1),)
 QUICK = (
@@ -155,6 +155,8 @@ def check(
             if not keep_going:
                 yield report_lines.stopped(only)
                 return
+    if num_held + num_broken == 0:
+        raise UserError(f"{only} is no law of {' or '.join(architectures)}, for which it is made.")
     yield report_lines.total(num_held, num_broken)
 
 

@@ -59,7 +59,8 @@ def write(
         chosen = selection.choose(study), selection.choose(against)
         shown_tables = [*_against.tables(*chosen), *study_tables]
     run_records = records_of(study, folder)
-    variants = dict(zip(study.cases["run_id"], study.cases["variant"], strict=True))
+    as_trained = study.cases[study.cases["evaluation"] == 0]
+    variants = dict(zip(as_trained["run_id"], as_trained["variant"], strict=True))
     unfinished = [record for record in run_records if record["status"] != "finished"]
     page = environment.get_template("page.html.jinja").render(
         results=study,

@@ -17,7 +17,7 @@ from pe_lab.runs.plugins import other_packages, plugins
 MODULES = "modules"  # the family of the modules that users' classes import
 _INSTALLED = {"site-packages", "dist-packages"}
 # NotImplementedError: a record names a family that is no relative path.
-_NO_SOURCE = (UserError, OSError, SyntaxError, ValueError, NotImplementedError)
+_NO_SOURCE = (UserError, OSError, SyntaxError, TypeError, ValueError, NotImplementedError)
 
 
 def source_digest(family: str, name: str) -> str | None:

@@ -1,7 +1,7 @@
 """Labels of config values, as in tables and on the command line, and their parser.
 
-`label` writes rope(base=500000.0) + learned. `parse` reads it back. The grid, the config and the
-entry points use the same words.
+`label` writes rope(base=500000.0) + learned. `parse` reads what users write so. The grid, the
+config and the entry points use the same words.
 """
 
 import ast

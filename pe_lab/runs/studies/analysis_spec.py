@@ -53,8 +53,8 @@ from dataclasses import dataclass, field
 
 from pe_lab.runs.settings.declarations import check_keys
 
-# How a metric is summarized over seeds. "best" is the best of all seeds and settings on the test
-# itself. It exists for comparison with papers that did this.
+# How a metric is summarized over seeds. "best" is the best on the test itself, of all settings and
+# the seeds that all of them have. It exists for comparison with papers that did this.
 SUMMARIES = ("median", "mean", "iqm", "seeds", "best")
 # What a table can show in addition to the axes of the sweep.
 DIMENSIONS = ("variant", "length", "offset", "evaluated with")

@@ -26,8 +26,8 @@ _NO_FILE = (errno.ENOTDIR, errno.EISDIR, errno.ELOOP)
 # Of a file that is read whole, and of a line of a compressed file. A record has some 10 kB, and
 # the study.json of a million runs less than this.
 MOST_BYTES = 100_000_000
-# Temporary files of `replacing`: .NAME.PID.THREAD.
-_TEMPORARY = re.compile(r"\..+\.(\d+)\.\d+")
+# Temporary files of `replacing`: .NAME.PID.THREAD.pe_lab, which no file of a user is called.
+_TEMPORARY = re.compile(r"\..+\.(\d+)\.\d+\.pe_lab")
 # A process of another machine has an id that says nothing here, and may write just now. Its disk
 # may be slow, and its clock another.
 _SECONDS_OF_A_WRITE = 3600.0
@@ -42,7 +42,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Next to the target, because a rename is atomic within one file system only.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.pe_lab")
     # The umask restricts 0o666, as for any new file; O_NOFOLLOW refuses a link.
     handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666)
     try:

@@ -3,12 +3,15 @@
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 # Exit status of a process that must be started again later, because another process holds the
 # lock or because it was preempted (EX_TEMPFAIL).
 LATER = 75
+# A process that only looks whether a lock is held holds it for a moment.
+_TRIES, _SECONDS_OF_A_LOOK = 5, 0.01
 
 
 @contextlib.contextmanager
@@ -38,10 +41,15 @@ def _locked(file: Path, flags: int, kind: int) -> Iterator[bool]:
     # leads to is touched, and no pipe blocks.
     handle = os.open(file, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     try:
-        fcntl.flock(handle, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        yield False
-    else:
-        yield True
+        yield any(_lock(handle, kind) for _ in range(_TRIES if kind == fcntl.LOCK_EX else 1))
     finally:
         os.close(handle)  # which also releases the lock
+
+
+def _lock(handle: int, kind: int) -> bool:
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        time.sleep(_SECONDS_OF_A_LOOK)
+        return False
+    return True

@@ -120,6 +120,14 @@ def test_mlflow_receives_names_that_it_allows(monkeypatch, tmp_path, record, lib
     assert client.method_calls[-1] == mock.call.set_terminated(run_id)
 
 
+def test_the_loss_of_a_text_is_written_by_length():
+    logged = []
+    writer = writers.Writer(lambda step, numbers: logged.append((step, numbers)), lambda: None)
+    point = {"step": 5, "loss": 1.0, "exact_match": {}, "scale_ratio": []}
+    writers.write(writer, {"curve": [{**point, "validation_loss": {"16": 2.0}}], "rows": []})
+    assert logged == [(5, {"loss": 1.0, "validation_loss/length 16": 2.0})]
+
+
 def test_parquet_has_the_tables_of_the_frame(tmp_path):
     assert cli.run(["export", str(STUDY), "--to=parquet", f"--out={tmp_path}"]) == 0
     study = frame.read(STUDY)

@@ -112,6 +112,16 @@ def test_there_are_no_tables_without_enough_seeds_or_a_tuned_axis(tmp_path, more
     assert setting_tables.tables(study(tmp_path, **more)) == []
 
 
+def test_one_measured_multiple_has_no_area_and_no_tables(tmp_path):
+    entries = []
+    for rate, seed in itertools.product(RATES, range(4)):
+        labels, run = entry("rope", rate, seed, 0.5, 1e-3)
+        run["rows"] = [row for row in run["rows"] if (row["split"], row["length"]) != ("test", 4)]
+        entries.append((labels, run))
+    spec = {"tuned": [RATE]}
+    assert setting_tables.tables(frame.read(write_study(tmp_path, *entries, analysis=spec))) == []
+
+
 def test_one_variant_has_no_shares_of_variance(tmp_path):
     only_shaw = {(name, rate, 0) for name in ("alibi", "rope") for rate in RATES}
     titles = [table.title for table in setting_tables.tables(study(tmp_path, without=only_shaw))]

@@ -7,6 +7,7 @@ import pytest
 from pe_lab.contrib.laws import encoding_laws as laws
 from pe_lab.contrib.laws.encoding_report import CAUSES, QUICK, check
 from pe_lab.contrib.laws.report_lines import demand
+from pe_lab.runs.errors import UserError
 
 FUTURE, PADDING, DECODING, PACKED, SHIFT = (cause.law for cause in CAUSES)
 
@@ -103,6 +104,12 @@ def test_a_sound_encoding_passes_in_every_architecture():
         "ok     shape_is_kept_and_finite  (encoder_decoder)",
         "3 laws passed",
     ]
+
+
+def test_a_law_of_no_architecture_of_an_encoding_is_not_said_to_pass():
+    law = "between_two_streams_both_positions_are_read"
+    with pytest.raises(UserError, match=f"^{law} is no law of decoder, for which it is made"):
+        list(check({"name": "path"}, only=law))
 
 
 @pytest.mark.parametrize("law", laws.LAWS)

@@ -64,14 +64,15 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
     with subprocess.Popen(["true"]) as ended:
         pass
     (tmp_path / "records").mkdir()
-    stays = [".table.md.damaged-1", f".table.md.{os.getpid()}.1", ".table.md.1", "a.5.5"]
-    goes = [f".table.md.{ended.pid}.140", f"records/.r0.json.{ended.pid}.1"]
+    stays = [".table.md.damaged-1", f".table.md.{os.getpid()}.1.pe_lab", "a.5.5"]
+    stays.append(f".notes.{ended.pid}.31")  # of the user
+    goes = [f".table.md.{ended.pid}.140.pe_lab", f"records/.r0.json.{ended.pid}.1.pe_lab"]
     for name in (*stays, *goes):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (0, 0))
     remains = []  # of another machine, perhaps, with a slow disk or another clock
     for age in (-600, 0, 60, 3000):
-        new = tmp_path / f".table.csv.{ended.pid}.{age + 1000}"
+        new = tmp_path / f".table.csv.{ended.pid}.{age + 1000}.pe_lab"
         new.touch()
         os.utime(new, (time.time() - age,) * 2)
         remains.append(new.name)

@@ -1,9 +1,11 @@
 """One process at a time, however it ends."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -60,3 +62,13 @@ def test_a_look_at_a_lock_writes_nothing(tmp_path):
     with locks.held(file):
         assert locks.is_held(file)
     assert file.read_text() == "text"
+
+
+def test_a_look_of_another_process_does_not_refuse_the_lock(tmp_path):
+    file = tmp_path / "a.lock"
+    file.touch()
+    look = file.open()
+    fcntl.flock(look, fcntl.LOCK_SH)
+    threading.Timer(0.02, look.close).start()
+    with locks.held(file) as is_ours:
+        assert is_ours

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pe_lab.contrib.grids import rule_comparison, run_scores, setting_rules, variance
-from pe_lab.contrib.grids.run_scores import IN_DISTRIBUTION, LOSS
+from pe_lab.contrib.grids.run_scores import AREA, IN_DISTRIBUTION, LOSS
 from pe_lab.contrib.grids.setting_rules import Runs, SettingRule
 from pe_lab.results import notes, statistics
 from pe_lab.results.formats import DASH, Cell, Table, bracket, difference, number
@@ -68,7 +68,7 @@ def tables(study: Study) -> list[Table]:
     """
     runs = full_grid(study)
     multiple = study.spec.extrapolation.point.at
-    if runs.empty or multiple is None or run_scores.at(multiple) not in runs:
+    if runs.empty or multiple is None or not {run_scores.at(multiple), AREA} <= {*runs}:
         return []
     (setting,) = study.spec.tuned
     found = [by_setting(study.spec, runs), _rules(runs, setting, multiple)]
@@ -111,7 +111,7 @@ def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
     rows = []
     for row in by_variant(spec, runs).to_dict("records"):
         rows.append((Cell(row["name"]), counts(row), *(cell(row, name) for name in _COLUMNS)))
-    longest = max(m for m in run_scores.MULTIPLES if run_scores.at(m) in runs)
+    shortest, *_, longest = (m for m in run_scores.MULTIPLES if run_scores.at(m) in runs)
     threshold = spec.extrapolation.threshold
     caption = (
         f"Every seed is trained at every {label}. *runs*: of the runs that solve the training "
@@ -120,7 +120,7 @@ def by_setting(spec: AnalysisSpec, runs: pd.DataFrame) -> Table:
         f"{multiple:g}× at the best {label}, which half of the seeds chooses and the other half "
         f"scores. *validation*: its mean at the {label} with the lowest mean validation loss. "
         "*area*: mean exact match over the logarithm of the "
-        f"length from 1× to {longest:g}×, at the best {label} for it."
+        f"length from {shortest:g}× to {longest:g}×, at the best {label} for it."
     )
     header = ("variant", "runs", *_COLUMNS)
     remarks = (_RELIABLY_NOTE, intervals_note("Other intervals", runs))

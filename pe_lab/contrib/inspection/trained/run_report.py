@@ -38,9 +38,10 @@ def write(run: Path, lengths: Sequence[int] | None, folder: Path) -> str:
     findings = inspect_run(trained, lengths_of(trained, lengths), snapshots=snapshots)
     folder.mkdir(parents=True, exist_ok=True)
     # Pictures of an earlier inspection would not belong to this page.
-    for suffix in SUFFIXES:
-        for file in folder.glob(f"trained_*{suffix}"):
-            file.unlink()
+    if (folder / "trained.md").exists():
+        for suffix in SUFFIXES:
+            for file in folder.glob(f"trained_*{suffix}"):
+                file.unlink()
     draw(findings, folder)
     text = json.dumps(findings.to_json(), allow_nan=False, indent=1)
     files.write_text(folder / "trained.json", text + "\n")

@@ -36,7 +36,7 @@ from pe_lab.results.plots import drawing
 
 NOT_KEPT = (
     "The course of training: this run kept its final parameters only. To keep the parameters of "
-    "each point of the curve, train with `--config.checkpoints.keep_curve`; "
+    "each point of the curve, train with `--config.checkpoints.keep_curve=True`; "
     "`--config.evaluate.curve_every` sets the distance of the points. A finished run is not "
     "trained again, so name another folder with `--results`."
 )
