@@ -49,8 +49,11 @@ def documents(path: Path, field: str = "text", splits: Splits = None) -> Rows:
         return _cut(path, splits)
     if splits is not None:
         raise UserError(f"splits={splits} cuts one file of plain text, and {path} is none.")
-    # Duplicates count once.
-    groups = {text: [{"text": text}] for text in _documents(path, field)}
+    # Duplicates count once. Tasks add a final line break, so it makes no other document.
+    first_of: dict[bytes, bytes] = {}
+    for text in _documents(path, field):
+        first_of.setdefault(text if text.endswith(b"\n") else text + b"\n", text)
+    groups = {text: [{"text": text}] for text in first_of.values()}
     return by_hash(groups, f"The {'file' if path.is_file() else 'folder'} {path}", "documents")
 
 

@@ -152,7 +152,9 @@ def _geometric_slopes(num_heads: int) -> list[float]:
 
 
 def angles(positions: Num[Array, "*p"], frequencies: Sequence[float]) -> Float[Array, "*p f"]:
-    """positions x frequencies in radians, without whole turns: in (-pi, pi). Do not scale them.
+    """positions x frequencies in radians, without whole turns of whole positions.
+
+    Do not scale them. Those of whole positions are in (-pi, pi).
 
     Exact to 1e-6 below position 2^24. The error of a plain float32 product is 1e-3 at position 1e5.
     A whole position times a frequency's share of a turn is a product of integers modulo 2^32, whose

@@ -182,11 +182,9 @@ class LanguageModel(Task):
             # A changed text is another data digest, as if its symbols were here.
             data["hash"] = np.frombuffer(self.corpus.encode(), np.uint8)
         else:
-            contents = {
-                name: {"content": np.asarray(text.content)}
-                for name, text in self._split_texts.items()
-            }
-            data |= same_size(contents, split)
+            names = ("train",) if split == "train" else ("validation", "test")
+            contents = {name: np.asarray(self._split_texts[name].content) for name in names}
+            data |= same_size({name: {"content": c} for name, c in contents.items()}, split)
         if self.within_documents:
             data["ends"] = self._padded_ends(split)
         if self.longest is not None:

@@ -258,7 +258,7 @@ def _structure(
         0,
     )
     parts = from_target.astype(jnp.int32)
-    structure = dict(zip(DEFAULT_STRUCTURES, (is_symbol, coupled, parts), strict=True))
+    structure = {"symbols": is_symbol, "coupled": coupled, "parts": parts}
     # The structures of a task replace the defaults.
     for name, (prompt, target) in example.structure.items():
         prompt_values = _take(prompt, prompt_index)

@@ -128,7 +128,12 @@ class Sort(StringTask):
         return joined(tokens, item_widths, size)
 
     def reveals(self, structure: str, causal: bool) -> Literal["length", "answer"] | None:
-        """Return what the structure reveals: the alignment of distinct symbols shows them."""
+        """Return what the structure reveals: the alignment of distinct symbols shows them.
+
+        Of numbers, the places of the commas show how many digits each one has.
+        """
+        if structure == "symbols" and self.numbers is not None and not causal:
+            return "answer"
         is_aligned = self.distinct and self.numbers is None
         if structure == "coupled" and is_aligned and not causal:
             return "answer"

@@ -56,6 +56,7 @@ def test_equal_documents_are_one_and_empty_and_hidden_files_none(tmp_path):
         "b": "two",
         "c": "three",
         "d": "one",
+        "d2": "one\n",  # a task adds the final line break of the others
         "e": "",
         "f": " \n",
         ".hidden": "four",

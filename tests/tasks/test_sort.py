@@ -102,3 +102,9 @@ def test_ranges_that_are_none_are_refused():
     for arguments in (dict(num_symbols=5), dict(distinct=False)):
         with pytest.raises(ValueError, match="with numbers takes no num_symbols and no distinct"):
             Sort(numbers=(10, 99), **arguments)
+
+
+def test_places_of_commas_at_the_answer_reveal_how_many_digits_each_number_has():
+    numbers = Sort(numbers=(1, 9999))
+    assert [numbers.reveals("symbols", causal) for causal in (True, False)] == [None, "answer"]
+    assert Sort().reveals("symbols", causal=False) is None
