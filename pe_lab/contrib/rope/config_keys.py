@@ -29,7 +29,8 @@ ROTARY: tuple[str, ...] = (
 )
 INKLING = ("d_rel", "rel_extent", "local_layer_ids", "log_scaling_n_floor", "log_scaling_alpha")
 _LAYERS = ("layer_types", "sliding_window_pattern", "full_attention_interval")
-WINDOWS = ("sliding_window", "sliding_window_size", "attention_chunk_size")
+_MAY_BE_NULL = ("sliding_window", "attention_chunk_size")  # there is none
+WINDOWS = ("sliding_window_size", *_MAY_BE_NULL)
 _KNOWN: tuple[str, ...] = (
     *(*ROTARY, *INKLING),
     *("max_position_embeddings", "original_max_position_embeddings", "n_positions"),
@@ -71,7 +72,7 @@ _NOT_READ = {
 
 
 def text_part(config: JsonObject) -> JsonObject:
-    """Return the typed keys of the text model, without null values except for `sliding_window`.
+    """Return the typed keys of the text model, without null values except for those of windows.
 
     A text_config without `model_type` has that of the whole config.
 
@@ -89,7 +90,7 @@ def text_part(config: JsonObject) -> JsonObject:
             if value is not None and _is_misspelt(key):
                 raise _unknown(key)
         _check_not_read(config)
-    given = {k: v for k, v in text.items() if v is not None or k == "sliding_window"}
+    given = {k: v for k, v in text.items() if v is not None or k in _MAY_BE_NULL}
     if config.get("model_type") is not None:
         given.setdefault("model_type", config["model_type"])
     _check_not_read(given)
@@ -161,7 +162,7 @@ def typed(keys: JsonObject) -> JsonObject:
     """
     values: dict[str, object] = {}
     for key, value in keys.items():
-        if value is None:  # sliding_window: there is none
+        if value is None:
             values[key] = value
             continue
         if key in _WHOLE and isinstance(value, float) and value.is_integer():

@@ -43,6 +43,7 @@ class Family:
       scales_softmax: mscale_all_dim is a factor of the softmax too.
       sections: order of the pairs of time, height and width, of a model of text and images.
       relative_logits: the model has Inkling's relative logits and no rotary embedding.
+      defaults: values of further keys that a config does not have.
     """
 
     layout: Literal["half", "interleaved"] = "half"
@@ -56,18 +57,24 @@ class Family:
     scales_softmax: bool = False
     sections: Literal["chunked", "interleaved"] | None = None
     relative_logits: bool = False
+    defaults: JsonObject = dataclasses.field(default_factory=dict)
 
 
 def _families(names: str, *values: Any, **fields: Any) -> dict[str, Family]:
     return dict.fromkeys(names.split(), Family(*values, **fields))
 
 
+_WINDOW = dict(sliding_window=4096)
+_NO_WINDOW = dict(use_sliding_window=False)  # also if a config has a sliding_window
+_LLAMA4 = dict(attention_chunk_size=8192, attn_temperature_tuning=True)
+
 FAMILIES: dict[str, Family] = {
-    **_families("llama mistral qwen2 qwen2_moe qwen3 qwen3_moe phi3 starcoder2 granite"),
-    **_families("gemma gemma2 olmo olmo2"),
+    **_families("llama phi3 starcoder2 granite gemma olmo olmo2"),
+    **_families("mistral gemma2", defaults=_WINDOW),
+    **_families("qwen2 qwen2_moe qwen3 qwen3_moe", defaults=_NO_WINDOW | _WINDOW),
     **_families("mixtral", base=1e6),
     **_families("minimax_m2", base=5e6),
-    **_families("gpt_oss", base=150_000.0, scaled=True),
+    **_families("gpt_oss", base=150_000.0, scaled=True, defaults=dict(sliding_window=128)),
     **_families("phi persimmon nemotron", fraction=0.5),
     **_families("gpt_neox stablelm", fraction=0.25),
     **_families("gptj", "interleaved"),
@@ -75,15 +82,20 @@ FAMILIES: dict[str, Family] = {
     **_families("glm glm4", "interleaved", fraction=0.5),
     **_families("cohere ernie4_5", "interleaved", 500_000.0),
     **_families("helium", "interleaved", 100_000.0),
-    **_families("cohere2", "interleaved", nope="windowless", pattern=4),
-    **_families("exaone4", nope="full", pattern=4),
-    **_families("smollm3", base=2e6, nope="interval"),
-    **_families("llama4_text", "interleaved", 500_000.0, nope="interval"),
-    **_families("gemma3_text", base=1e6, pattern=6, local_base=10_000.0),
-    **_families("qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text", base=1e6, sections="chunked"),
+    **_families("cohere2", "interleaved", nope="windowless", pattern=4, defaults=_WINDOW),
+    **_families("exaone4", nope="full", pattern=4, defaults=_WINDOW),
+    **_families("smollm3", base=2e6, nope="interval", defaults=_NO_WINDOW),
+    **_families("llama4_text", "interleaved", 500_000.0, nope="interval", defaults=_LLAMA4),
+    **_families("gemma3_text", base=1e6, pattern=6, local_base=10_000.0, defaults=_WINDOW),
+    **_families(
+        "qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text",
+        base=1e6,
+        sections="chunked",
+        defaults=_NO_WINDOW | _WINDOW,
+    ),
     **_families("qwen3_vl_text", base=500_000.0, sections="interleaved"),
     **_families("qwen3_5_text", fraction=0.25, interval=4, sections="interleaved"),
-    **_families("olmo3", base=500_000.0, pattern=4, local_base=500_000.0),
+    **_families("olmo3", base=500_000.0, pattern=4, local_base=500_000.0, defaults=_WINDOW),
     # transformers at 009e78d: the released models have no rope_theta, or null.
     **_families("olmo_hybrid", nope="no base", interval=4),
     **_families("bailing_moe"),

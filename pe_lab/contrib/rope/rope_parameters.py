@@ -100,7 +100,7 @@ def _model(config: JsonObject) -> tuple[JsonObject, str, Family]:
         raise unknown("The list of families of models", name, FAMILIES)
     family = FAMILIES[name]
     _check_family(model, name, family)
-    return model, name, family
+    return {**family.defaults, **model}, name, family
 
 
 def _rotary(model: JsonObject, parameters: JsonObject) -> Spec:

@@ -244,3 +244,29 @@ def test_a_text_config_without_a_family_has_that_of_the_whole_config(family):
         read(config)
     config["text_config"]["model_type"] = "llama"
     assert read(config)[0]["name"] == "rope"
+
+
+@pytest.mark.parametrize(
+    ("family", "keys", "expected"),
+    [
+        ("mistral", {}, {"sliding_window": 4096}),
+        ("mistral", {"sliding_window": None}, {}),
+        ("cohere2", {}, {"sliding_window": 4096}),
+        ("gpt_oss", {"rope_parameters": {"rope_theta": 1e4}}, {"sliding_window": 128}),
+        ("qwen2", {"sliding_window": 131072}, {}),
+        ("qwen2", {"use_sliding_window": True}, {"sliding_window": 4096}),
+        ("smollm3", {"sliding_window": 512}, {}),
+        ("llama4_text", {}, {"attention_chunk_size": 8192}),
+        ("llama4_text", {"attention_chunk_size": None}, {}),
+        ("llama", {}, {}),
+    ],
+)
+def test_a_window_that_a_config_does_not_name_is_that_of_its_family(family, keys, expected):
+    assert masks({"model_type": family, "num_hidden_layers": 4, **keys}) == expected
+
+
+@pytest.mark.parametrize(("keys", "layers"), [({}, (3,)), ({"attn_temperature_tuning": False}, ())])
+def test_layers_of_llama4_without_a_rotation_have_a_temperature_unless_it_is_off(keys, layers):
+    encodings = read({"model_type": "llama4_text", "num_hidden_layers": 4, **keys})
+    tempered = [e["layers"] for e in encodings if e["name"] == "position_temperature"]
+    assert tempered == ([layers] if layers else [])

@@ -225,3 +225,18 @@ def test_rotated_products_are_those_of_transformers(name):
     expected = other[0].numpy() @ np.swapaxes(other[1].numpy(), 2, 3)
     found = np.einsum("blhe,bshe->bhls", *ours)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
+
+
+_HAS_DEFAULTS = [name for name in FAMILIES if "bailing" not in name and "inkling" not in name]
+
+
+@pytest.mark.parametrize("name", _HAS_DEFAULTS)
+def test_windows_and_temperatures_without_keys_are_those_of_transformers(name):
+    transformers = pytest.importorskip("transformers")
+    theirs = transformers.AutoConfig.for_model(name).get_text_config()
+    ours = FAMILIES[name].defaults
+    for key in ("sliding_window", "attention_chunk_size", "attn_temperature_tuning"):
+        expected = ours.get(key)
+        if key == "sliding_window" and ours.get("use_sliding_window") is False:
+            expected = None
+        assert (getattr(theirs, key, None) or None) == expected, key
