@@ -12,14 +12,16 @@ the config, whose docstring declares the rules. Runs of all folders are read tog
 `convolution` needs those of its form `tasks`; `more_seeds` those of its study and of suite_grid;
 `size_ladder` those of one size, as its reference those of suite_grid and of convolution, and a size
 that must be solved too, 2 x 128 for 4 x 128; `alphabet` those of its study; `real_text` those of
-its study, in the first folder, and of suite_grid; `state_tracking` those of its form `blocks`.
+its study, in the first folder, and of suite_grid; `state_tracking` those of its form `groups` or
+`blocks`.
 """
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.declared import common, depth, ladder, repeats, text_tiers, tiers
+from configs import state_tracking
+from experiments.declared import common, depth, groups, ladder, repeats, text_tiers, tiers
 from pe_lab import cli
 from pe_lab.cli._arguments import argument, arguments, flag, separated
 from pe_lab.results import frame
@@ -52,6 +54,14 @@ def run(options: Options) -> int:
     return 0
 
 
+def _state_lines(folders: Sequence[str]) -> list[str]:
+    """Return the lines of `groups` if the tasks are groups, and of `blocks` otherwise."""
+    runs = common.read(folders)
+    if set(runs["task"]) <= set(state_tracking.GROUPS):
+        return groups.groups_lines(folders[0])
+    return depth.blocks_lines(runs)
+
+
 _LINES: Mapping[str, Callable[[Options], list[str]]] = {
     "convolution": lambda options: tiers.convolution_lines(common.read(options.folders)),
     "more_seeds": lambda options: tiers.more_seeds_lines(common.read(options.folders)),
@@ -61,7 +71,7 @@ _LINES: Mapping[str, Callable[[Options], list[str]]] = {
         common.read([options.solved_in]) if options.solved_in else None,
     ),
     "alphabet": lambda options: repeats.alphabet_lines(options.folders[0]),
-    "state_tracking": lambda options: depth.blocks_lines(common.read(options.folders)),
+    "state_tracking": lambda options: _state_lines(options.folders),
     "real_text": lambda options: text_tiers.real_text_lines(
         frame.read(options.folders[0]), common.read(options.folders[1:])
     ),
