@@ -1,6 +1,7 @@
 """Classes of other packages are imported only where the user names or allows their package."""
 
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,20 @@ def test_no_command_imports_what_a_foreign_results_folder_names(
     if command == "evaluate":
         call(command, *arguments, "--allow_plugins=foreign", path=[package.parent])
         assert is_imported(package)
+
+
+def test_an_export_of_weights_imports_a_class_that_is_allowed(package, foreign_study, monkeypatch):
+    library = types.ModuleType("safetensors.numpy")
+    library.save = None
+    monkeypatch.setitem(sys.modules, "safetensors", types.ModuleType("safetensors"))
+    monkeypatch.setitem(sys.modules, "safetensors.numpy", library)
+    arguments = ["export", str(foreign_study), "--to=safetensors"]
+    with pytest.raises(UserError, match=SENTENCE):
+        cli.run(arguments)
+    assert not is_imported(package)
+    with pytest.raises(UserError, match="has no"):  # its arguments are those of RoPE
+        cli.run([*arguments, "--allow-plugins=foreign"])
+    assert is_imported(package)
 
 
 CONFIG = """

@@ -11,11 +11,12 @@ MLflow writes to MLFLOW_TRACKING_URI if it is set. Exit status: 0, or 2 for wron
 """
 
 import importlib.util
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pe_lab.cli import _studies
-from pe_lab.cli._arguments import argument, file_path, flag
+from pe_lab.cli import _config_files, _studies
+from pe_lab.cli._arguments import allow_plugins, argument, file_path, flag
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.system import files
 
@@ -26,10 +27,11 @@ FORMATS = ("mlflow", "parquet", "safetensors", "tensorboard", "trackio", "wandb"
 class Options:
     """Arguments of `pe-lab export`."""
 
-    study: Path = argument(_studies.HELP, _studies.folder)
+    study: Path = argument(_studies.HELP, _config_files.study_folder)
     to: str | None = flag(f"the format: {', '.join(FORMATS)}", default=None, choices=FORMATS)
     out: Path | None = flag("default: a folder in the study's folder", file_path, default=None)
     online: bool = flag("upload the runs to W&B's server at once")
+    allow_plugins: Sequence[str] = allow_plugins()
 
 
 def run(options: Options) -> int:
