@@ -10,6 +10,7 @@ from docs.build import markdown
 from docs.build.published import STUDIES
 from docs.build.suite_rows import FOLDERS
 from experiments.declared import common, ladder
+from pe_lab.results import formats
 from pe_lab.studies import suite_grid
 
 # The runs of width 64: those of suite_grid and of convolution.
@@ -47,7 +48,7 @@ def lookups(root: Path) -> dict[str, Any]:
         "share_at_64": lambda row, task: share(small, row, task),
         "tau": f"{result.tau:.2f}",
         "least_tau": f"{common.LEAST_TAU:g}",
-        "change": f"{center:+.2f}{common.interval_text(interval)}",
+        "change": formats.difference(center, interval),
         "num_tasks": str(result.num_tasks),
         "num_rows": str(len(names)),
         "small_width": str(suite_grid.get_config().model.width),
