@@ -53,6 +53,8 @@ _TYPES: JsonObject = {
     **dict.fromkeys(_WHOLE, int),
     **dict.fromkeys(_NUMBERS, float),
     **dict.fromkeys(("rope_interleave", "mrope_interleaved", "truncate"), bool),
+    "use_sliding_window": bool,
+    "attn_temperature_tuning": bool | int,  # 4 in some files of Llama 4
     **dict.fromkeys(("long_factor", "short_factor"), tuple[float, ...]),
     **dict.fromkeys(("rope_type", "type"), str),
     "mrope_section": tuple[int, ...],

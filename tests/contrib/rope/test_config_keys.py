@@ -27,6 +27,8 @@ def rope(**parameters):
         (LLAMA | {"full_attention_interval": 0}, "full_attention_interval must be at least 1, got"),
         (LLAMA | {"num_hidden_layers": 2.5}, "num_hidden_layers must be a whole number, got 2.5"),
         (LLAMA | {"sliding_window": "x"}, "sliding_window must be a whole number, got 'x'"),
+        (LLAMA | {"use_sliding_window": "no"}, "use_sliding_window must be True or False, got"),
+        (LLAMA | {"attn_temperature_tuning": "no"}, "attn_temperature_tuning must be True or"),
         (LLAMA | {"attention_chunk_size": 0}, "attention_chunk_size must be at least 1, got 0"),
         (LLAMA | {"num_hidden_layers": -1}, "num_hidden_layers must be at least 1, got -1"),
         (LLAMA | {"num_attention_heads": [4]}, "num_attention_heads must be a whole number, got"),
