@@ -1,5 +1,7 @@
 """How many blocks does each depth learn?"""
 
+import itertools
+
 import pandas as pd
 
 from configs import state_tracking
@@ -20,29 +22,41 @@ def blocks_lines(runs: pd.DataFrame) -> list[str]:
     Raises:
       UserError: the runs are of another form, or a cell lacks a run.
     """
-    runs = _of_blocks(runs)
-    lines: list[str] = []
-    allowed: list[bool] = []
-    others: list[bool] = []
+    cells = learned_cells(runs)
+    lines = []
     for depth in state_tracking.DEPTHS:
-        layers = runs[runs[_LAYERS] == state_tracking.layers_label(depth)]
-        learned = []
-        for blocks in state_tracking.BLOCKS:
-            cell = layers[layers["task"] == state_tracking.blocks_label(blocks)]
-            learns = is_learned(cell)
-            if learns:
-                learned.append(blocks)
-            (allowed if blocks <= depth + 2 else others).append(learns)
+        learned = [blocks for blocks in state_tracking.BLOCKS if cells[depth, blocks]]
         texts = ", ".join(map(str, learned)) or "none"
         lines.append(f"depth {depth}: learned {texts}; largest {max(learned, default=0)}")
-    cells = len(allowed) + len(others)
+    allowed, others = by_the_law(cells)
     as_the_law = sum(allowed) + len(others) - sum(others)
     return [
         *lines,
         f"of {len(allowed)} cells with k <= d + 2, {sum(allowed)} are learned; "
         f"of {len(others)} others, {sum(others)}",
-        f"{as_the_law}/{cells} cells are learned if and only if k <= d + 2",
+        f"{as_the_law}/{len(cells)} cells are learned if and only if k <= d + 2",
     ]
+
+
+def learned_cells(runs: pd.DataFrame) -> dict[tuple[int, int], bool]:
+    """Return whether each cell is learned, by its depth and its number of blocks.
+
+    Arguments and errors are those of `blocks_lines`.
+    """
+    runs = _of_blocks(runs)
+    cells = {}
+    for depth, blocks in itertools.product(state_tracking.DEPTHS, state_tracking.BLOCKS):
+        is_depth = runs[_LAYERS] == state_tracking.layers_label(depth)
+        is_task = runs["task"] == state_tracking.blocks_label(blocks)
+        cells[depth, blocks] = is_learned(runs[is_depth & is_task])
+    return cells
+
+
+def by_the_law(cells: dict[tuple[int, int], bool]) -> tuple[list[bool], list[bool]]:
+    """Return which cells are learned, of those with k <= d + 2 and of the others."""
+    allowed = [learns for (depth, blocks), learns in cells.items() if blocks <= depth + 2]
+    others = [learns for (depth, blocks), learns in cells.items() if blocks > depth + 2]
+    return allowed, others
 
 
 def _of_blocks(runs: pd.DataFrame) -> pd.DataFrame:
