@@ -6,14 +6,15 @@
     python -m experiments.declared alphabet FOLDER
     python -m experiments.declared real_text FOLDER FOLDERS_OF_SUITE_GRID...
     python -m experiments.declared state_tracking FOLDER
+    python -m experiments.declared warm_up FOLDER
 
 FOLDER is the folder of a study, such as results/published/suite_grid_copying. The first argument is
 the config, whose docstring declares the rules. Runs of all folders are read together, each once:
 `convolution` needs those of its form `tasks`; `more_seeds` those of its study and of suite_grid;
 `size_ladder` those of one size, as its reference those of suite_grid and of convolution, and a size
-that must be solved too, 2 x 128 for 4 x 128; `alphabet` those of its study; `real_text` those of
-its study, in the first folder, and of suite_grid; `state_tracking` those of its form `groups` or
-`blocks`.
+that must be solved too, 2 x 128 for 4 x 128; `alphabet` and `warm_up` those of their study;
+`real_text` those of its study, in the first folder, and of suite_grid; `state_tracking` those of
+its form `groups` or `blocks`.
 """
 
 import sys
@@ -21,13 +22,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from configs import state_tracking
-from experiments.declared import common, depth, groups, ladder, repeats, text_tiers, tiers
+from experiments.declared import (
+    common,
+    depth,
+    groups,
+    ladder,
+    repeats,
+    text_tiers,
+    tiers,
+    warm_ups,
+)
 from pe_lab import cli
 from pe_lab.cli._arguments import argument, arguments, flag, separated
 from pe_lab.results import frame
 from pe_lab.runs.errors import UserError
 
-CONFIGS = ("convolution", "more_seeds", "size_ladder", "alphabet", "real_text", "state_tracking")
+CONFIGS = (
+    "convolution",
+    "more_seeds",
+    "size_ladder",
+    "alphabet",
+    "real_text",
+    "state_tracking",
+    "warm_up",
+)
 
 
 @dataclass(frozen=True)
@@ -72,6 +90,7 @@ _LINES: Mapping[str, Callable[[Options], list[str]]] = {
     ),
     "alphabet": lambda options: repeats.alphabet_lines(options.folders[0]),
     "state_tracking": lambda options: _state_lines(options.folders),
+    "warm_up": lambda options: warm_ups.warm_up_lines(options.folders[0]),
     "real_text": lambda options: text_tiers.real_text_lines(
         frame.read(options.folders[0]), common.read(options.folders[1:])
     ),

@@ -1,0 +1,79 @@
+"""Does an encoding depend on the warm-up?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from configs import warm_up
+from experiments.declared import common
+from pe_lab.results import compare, formats, frame, selection
+
+DEPENDS, INDEPENDENT, UNDECIDED = "depends", "does not depend", "undecided"
+_TASK = "copy"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The difference of the longest and the shortest warm-up, for an encoding and a rate.
+
+    Attributes:
+      shown: the difference with its interval, or the reason why there is none.
+      interval: None without one.
+      means: exact match at twice the training length with the longest and the shortest warm-up.
+    """
+
+    encoding: str
+    rate: str
+    shown: str
+    interval: tuple[float, float] | None
+    means: tuple[float | None, ...]
+
+
+def readings(folder: str) -> dict[str, list[Reading]]:
+    """Return the readings of each encoding, one for each rate.
+
+    Raises:
+      UserError: the study is of another form, or lacks a run.
+    """
+    runs = common.read([folder])
+    rows = ("row", list(dict.fromkeys(runs["row"])))
+    common.check_one_of_each(folder, runs, rows, [_TASK], warm_up.RATES, range(warm_up.SEEDS))
+    study = selection.choose(frame.read(folder))
+    longest, shortest = warm_up.label(warm_up.WARM_UPS[-1]), warm_up.label(warm_up.WARM_UPS[0])
+    of_encodings: dict[str, list[Reading]] = {}
+    for contrast in compare.contrasts(study):
+        encoding, of_a, rate = contrast.a.split(" · ")
+        if of_a != longest or shortest not in contrast.b.split(" · "):
+            continue
+        interval, shown = None, contrast.reason
+        if contrast.interval is not None:
+            interval = float(contrast.interval.low), float(contrast.interval.high)
+            shown = formats.difference(contrast.difference, contrast.interval)
+        reading = Reading(encoding, rate, shown, interval, contrast.means)
+        of_encodings.setdefault(encoding, []).append(reading)
+    return of_encodings
+
+
+def outcome(of_rates: Sequence[Reading]) -> str:
+    """Return whether an encoding depends on the warm-up, by the declared rule."""
+    intervals = [reading.interval for reading in of_rates if reading.interval is not None]
+    if len(intervals) < len(warm_up.RATES):
+        return UNDECIDED
+    if all(low > 0 for low, _ in intervals) or all(high < 0 for _, high in intervals):
+        return DEPENDS
+    is_none = all(max(-low, high) <= warm_up.MARGIN for low, high in intervals)
+    at_ends = any(_at_an_end(reading.means) for reading in of_rates)
+    return INDEPENDENT if is_none and not at_ends else UNDECIDED
+
+
+def _at_an_end(means: Sequence[float | None]) -> bool:
+    scores = [mean for mean in means if mean is not None]
+    return max(scores) < warm_up.FLOOR or min(scores) > warm_up.CEILING
+
+
+def warm_up_lines(folder: str) -> list[str]:
+    """Return one line for each encoding and rate, and one for the outcome of an encoding."""
+    lines = []
+    for encoding, of_rates in readings(folder).items():
+        lines += [f"{encoding:8} at rate {each.rate}: {each.shown}" for each in of_rates]
+        lines.append(f"{encoding:8} {outcome(of_rates)}")
+    return lines
