@@ -9,7 +9,8 @@ interval of a share: Korn and Graubard 1998, Survey Methodology 24, 193–201).
 A few seeds say little about the design effect: three seeds with equal outcomes are no evidence that
 a seed does not matter. So the estimate is a mean over degrees of freedom, Pearson's dispersion for
 those between seeds, and one more in which all runs of a seed end alike. Without it, one failure
-could make the interval shorter. With it, no end falls when a run succeeds that failed.
+could make the interval shorter. With it, no end falls by more than 0.003 when a run succeeds that
+failed, up to six seeds with equally many runs, at most six.
 """
 
 import numpy as np

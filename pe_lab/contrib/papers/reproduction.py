@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pe_lab.contrib.papers import verdicts
-from pe_lab.contrib.papers.verdicts import FEWEST_SEEDS, Verdict
+from pe_lab.contrib.papers.verdicts import FEWEST_SEEDS, TOLERANCE, Verdict
 from pe_lab.results import comparable, compare, metrics, selection, statistics, variant_names
 from pe_lab.results.statistics import Interval
 from pe_lab.results.study import Study
 from pe_lab.runs.errors import unknown
 from pe_lab.runs.studies.analysis_spec import Claim, Contrast, MetricPoint, MetricSpec
 
+_NOT_READ = "the paper's numbers were not read"
 CHANCE_MARGIN = 0.05  # of a metric, above its chance level
 VariantPair = tuple[str, str]  # the names of two variants
 
@@ -32,7 +33,7 @@ class Outcome:
         pairs of variants, how many pairs enter it, and how many the claim names; for a mean over
         the first solved seeds, how many these are, and how many were drawn for them.
       is_solved: whether these are enough for a verdict.
-      not_compared: why a and b are not compared; "" if they are.
+      not_compared: why there is no verdict; "" if there may be one.
       opposite: the point where the study has the other sign; None without one.
     """
 
@@ -71,7 +72,11 @@ class Outcome:
         if self.not_compared:
             return self.not_compared
         if not self.is_solved:
-            return f"fewer than {FEWEST_SEEDS} seeds solved the training lengths"
+            fewest = self.claim.first_solved or FEWEST_SEEDS
+            return f"fewer than {fewest} seeds solved the training lengths"
+        if self.b and self.direction == _sign(self.metric):  # at the authors' size
+            is_known = bool(self.claim.figures)
+            return f"our difference is not within {TOLERANCE} of theirs" if is_known else _NOT_READ
         return "our numbers do not decide"
 
 
@@ -123,7 +128,8 @@ def _compared_with(study: Study, outcome: Outcome, readings: Sequence[Outcome]) 
             continue
         is_opposite = other.direction == -outcome.direction
         is_beyond = comparable.is_beyond_training(study.by_name[outcome.a], point)
-        if is_opposite and is_beyond and point != outcome.metric.point:
+        is_length_alone = point == dataclasses.replace(point, offset=outcome.metric.point.offset)
+        if is_opposite and is_beyond and is_length_alone and point != outcome.metric.point:
             return dataclasses.replace(outcome, verdict="depends on the length", opposite=point)
     return outcome
 
@@ -161,8 +167,9 @@ def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
         seen_positions=True,
         unsolved=study.spec.reproduction.is_authors_size,
     )
-    if all(_is_at_chance(study, name, metric) for name in (a, b)):
+    if _is_at_chance(study, (a, b), metric):
         reason = "no run is above chance at this length"
+    reason = reason or _diverged(study, (a, b))
     solved = tuple(_num_solved(study, name) for name in (a, b))
     pairs = mean_by_seed(study, [(a, b)], metric)
     is_solved = _has_enough_solved(study, (a, b), metric.point)
@@ -178,10 +185,13 @@ def _of_mean(study: Study, claim: Claim, pairs: Sequence[VariantPair]) -> Outcom
         for pair in pairs
         if _has_enough_solved(study, pair, metric.point)
         and not comparable.why_not(study, *pair, metric.point, seen_positions=True)
+        and not _is_at_chance(study, pair, metric)
     ]
     values = mean_by_seed(study, of_mean, metric)
     counts = (len(of_mean), len(pairs))
-    reason = "" if of_mean else f"no pair is comparable with {FEWEST_SEEDS} solved seeds of both"
+    reason = f"no pair is comparable with {FEWEST_SEEDS} solved seeds of both"
+    if of_mean:
+        reason = _diverged(study, [name for pair in pairs for name in pair])
     is_solved = bool(of_mean)
     return _outcome(
         study, claim, claim.a, claim.b, values, counts, is_solved=is_solved, reason=reason
@@ -245,7 +255,9 @@ def _of_figure(study: Study, claim: Claim, a: str) -> Outcome:
     reason = "a number is compared at the authors' size alone"
     if study.spec.reproduction.is_authors_size:
         reason = "" if is_solved else _few_of_text(study, (a,))
-        if interval is not None:
+        left_out = "" if claim.first_solved else _diverged(study, (a,))
+        reason = left_out or reason
+        if interval is not None and not left_out:
             sign = _sign(metric)
             signed, theirs = _signed(interval, sign), sign * claim.figures[0]
             result = verdicts.verdict_on_figure(signed, theirs, is_solved=is_solved)
@@ -263,11 +275,23 @@ def _first_solved(study: Study, name: str, count: int) -> tuple[list[tuple[int, 
     return list(zip(solved["seed"].tolist(), solved["data_seed"].tolist(), strict=True)), len(cases)
 
 
-def _is_at_chance(study: Study, name: str, metric: MetricSpec) -> bool:
-    """Return whether no run of a variant is above chance. False without chance levels."""
+def _diverged(study: Study, names: Sequence[str]) -> str:
+    """Return that runs diverged, which have no number for a mean; "" if none did."""
+    count = sum(int(study.by_name[name]["diverged"]) for name in dict.fromkeys(names))
+    return f"{count} of the runs diverged" if count else ""
+
+
+def _is_at_chance(study: Study, names: Sequence[str], metric: MetricSpec) -> bool:
+    """Return whether no run of some variants is above chance. False without chance levels."""
+    return all(_has_no_run_above_chance(study, name, metric) for name in names)
+
+
+def _has_no_run_above_chance(study: Study, name: str, metric: MetricSpec) -> bool:
     row, point = study.by_name[name], metric.point
     levels = study.chance_levels
-    of_task = (levels["task"] == row["task_name"]) & (levels["metric"] == metric.name)
+    # An answer has the same chance level without its end.
+    of_metric = levels["metric"] == metric.name.removesuffix("_without_end")
+    of_task = (levels["task"] == row["task_name"]) & of_metric
     lengths = point.lengths or [point.length_for(row["max_length"]) or 0] * 2
     level = levels.loc[of_task & levels["length"].between(*lengths), "value"].mean()
     values = compare.by_seed(study, name, metric).values()

@@ -6,11 +6,12 @@
     holds, scaled                the sign and the interval agree, at a smaller size
     does not hold                the interval excludes 0, and b is better than a
     depends on the length        the study declares a and b at another length beyond training, as a
-                                 claim or as a contrast, and both intervals exclude 0 on other sides
+                                 claim or as a contrast, with the same offset of positions, and both
+                                 intervals exclude 0 on other sides
     not reached at the authors'  fewer than five seeds solved the training lengths, and our whole
     size                         interval is more than 0.1 below theirs
-    undecided                    anything else, and beyond the training lengths whenever fewer than
-                                 five seeds of a or of b solved these
+    undecided                    anything else, beyond the training lengths whenever fewer than five
+                                 seeds of a or of b solved these, and if a run of a or b diverged
 
 A claim about one variant alone is a figure, at the authors' size. It holds if the whole 95 %
 interval of our mean is within 0.1 of the figure, and does not hold if the whole interval is further
@@ -18,8 +19,8 @@ away. Where a paper averages over the first runs that solve the task, a claim do
 (first_solved), and its outcome has the number of seeds that were drawn.
 
 A claim about a mean over pairs of variants, such as one pair for each task, is tested on the mean
-over the pairs that are comparable and that five seeds of a and of b solved, over the seeds that all
-of these have.
+over the pairs that are comparable, that five seeds of a and of b solved, and that have a run above
+chance, over the seeds that all of these have.
 
 The interval is Student's t from five pairs of seeds, and BCa from ten (statistics.py). Nothing is
 adjusted for the number of claims, because each claim is one that a paper made.

@@ -48,6 +48,17 @@ def test_no_end_falls_if_one_more_run_succeeds(runs):
                 assert np.all(np.array(ends(more, runs)) >= np.array([low, high]) - 1e-9)
 
 
+@pytest.mark.parametrize(("seeds", "count"), [(6, 6), (5, 6), (6, 5), (4, 6)])
+def test_with_more_runs_no_end_falls_by_more_than_a_little(seeds, count):
+    runs = (count,) * seeds
+    for successes in itertools.combinations_with_replacement(range(count + 1), seeds):
+        before = np.array(ends(successes, runs))
+        for index in range(seeds):
+            if successes[index] < count:
+                more = [k + (at == index) for at, k in enumerate(successes)]
+                assert np.all(np.array(ends(more, runs)) >= before - 0.003)
+
+
 def test_seeds_without_runs_do_not_count():
     assert clustered.interval([0, 0], [0, 0]) is None
     assert clustered.interval([2, 0], [2, 0]) == clustered.interval([2], [2])

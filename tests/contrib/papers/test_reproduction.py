@@ -12,7 +12,7 @@ from pe_lab.runs.records import record_rows
 from pe_lab.runs.studies import check_analysis_spec
 from tests.results import studies, test_text_study
 from tests.results.contrasts import study
-from tests.results.fake_study import point, record
+from tests.results.fake_study import point, record, row
 
 ABOVE, AROUND, BELOW = Interval(0.2, 0.4, "t"), Interval(-0.1, 0.4, "t"), Interval(-0.4, -0.2, "t")
 
@@ -85,7 +85,8 @@ def test_an_outcome_has_our_means_and_the_verdict(tmp_path):
     ("figures", "verdict", "reason"),
     [
         ((0.8, 0.3), "holds at the authors' size", ""),
-        ((0.9, 0.1), "undecided", "our numbers do not decide"),
+        ((0.9, 0.1), "undecided", "our difference is not within 0.1 of theirs"),
+        ((), "undecided", "the paper's numbers were not read"),
     ],
 )
 def test_at_the_authors_size_the_difference_counts_too(tmp_path, figures, verdict, reason):
@@ -168,6 +169,40 @@ def test_a_figure_can_be_a_mean_over_the_first_solved_seeds(
     assert outcome.is_solved == (wanted < 5)
 
 
+def diverging(folder, name, claims):
+    """The last of six runs of a variant diverges."""
+    entries = []
+    for variant, score in (("rope", 0.9), ("alibi", 0.5)):
+        for seed in range(6):
+            test = {8: score}
+            run = record(f"{variant}{seed}", seed, test=test, validation={4: 1.0})
+            if (variant, seed) == (name, 5):
+                run = record(f"{variant}{seed}", seed, status="diverged")
+            entries.append((point(variant, seed), run))
+    values = {"paper": "Doe 2024", "claims": claims, "is_authors_size": True}
+    return reproduction.outcomes(studies.study(folder, *entries, reproduction=values))
+
+
+@pytest.mark.parametrize("name", ["rope", "alibi"])
+def test_a_diverged_run_has_no_number_and_leaves_a_claim_undecided(tmp_path, name):
+    claims = [claim(figures=(0.9, 0.5)), claim(figures=(0.9, 0.5), is_mean=True)]
+    for outcome in diverging(tmp_path, name, claims):
+        assert (outcome.verdict, outcome.reason) == ("undecided", "1 of the runs diverged")
+        assert len(outcome.pairs) == 5
+    (figure,) = diverging(tmp_path / "b", name, [claim(b="", figures=(0.9,))])
+    assert figure.verdict == ("undecided" if name == "rope" else "holds at the authors' size")
+
+
+def test_the_first_solved_seeds_may_pass_over_a_diverged_one(tmp_path):
+    (outcome,) = diverging(tmp_path, "rope", [claim(b="", figures=(0.9,), first_solved=5)])
+    assert (outcome.verdict, outcome.solved) == ("holds at the authors' size", (5, 5))
+
+
+def test_a_reason_names_the_first_solved_seeds_that_a_claim_needs(tmp_path):
+    (outcome,) = diverging(tmp_path, "alibi", [claim(b="", figures=(0.9,), first_solved=8)])
+    assert outcome.reason == "fewer than 8 seeds solved the training lengths"
+
+
 def at_two_lengths(folder, *, contrasts=(), claims=(), is_authors_size=False):
     """RoPE is better at twice the length, and ALiBi at four times."""
     entries = []
@@ -243,6 +278,27 @@ def test_a_length_at_which_every_run_is_at_chance_decides_nothing(tmp_path, last
     (outcome,) = reproduction.outcomes(studies.study(tmp_path, *entries, **analysis))
     assert (outcome.verdict, outcome.reason) == ("undecided", reason)
     assert (outcome.interval is None) == (last < 0.9)
+
+
+@pytest.mark.parametrize("metric", ["exact_match", "exact_match_without_end"])
+def test_a_mean_leaves_out_the_tasks_whose_runs_are_all_at_chance(tmp_path, metric):
+    entries = []
+    for task, scores in {"copy": (0.9, 0.5), "sort": (0.04, 0.02)}.items():
+        for name, score in zip(("rope", "alibi"), scores, strict=True):
+            for seed in range(5):
+                run = record(
+                    f"{task}{name}{seed}",
+                    seed,
+                    validation={4: 1.0},
+                    task=task,
+                    chance_levels={8: 0.05},
+                )
+                run["rows"].append(row(metric, 8, score + seed / 1000))
+                entries.append((point(name, seed, task=task), run))
+    claims = [claim(metric=metric, is_mean=True)]
+    analysis = {"reproduction": {"paper": "Doe 2024", "claims": claims}}
+    (outcome,) = reproduction.outcomes(studies.study(tmp_path, *entries, **analysis))
+    assert (outcome.solved, outcome.verdict) == ((1, 2), "holds, scaled")
 
 
 def of_pairs(folder, values, unsolved=(), **more):

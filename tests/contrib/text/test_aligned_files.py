@@ -23,6 +23,15 @@ def test_lines_are_paired_once_and_those_with_an_empty_side_are_left_out(tmp_pat
     assert [len(rows[split]) for split in SPLITS] == [1, 1, 1]
 
 
+def test_a_line_ends_in_a_line_feed_alone_and_a_byte_order_mark_is_no_text(tmp_path):
+    """Other line breaks within a line would move the pairs after them."""
+    write(
+        tmp_path, {"de": "\ufeffeins\nzwei\rdrei\nvier\n", "en": "one\r\ntwo\x0bthree\r\nfour\r\n"}
+    )
+    rows = aligned_files.pairs(str(tmp_path / "de"), str(tmp_path / "en"))
+    assert pairs_of(rows) == [("eins", "one"), ("vier", "four"), ("zwei\rdrei", "two\x0bthree")]
+
+
 def test_a_folder_gives_the_files_of_both_endings_and_one_source_stands_in_one_split(tmp_path):
     files = {
         "a.de": "eins\nzwei\ndrei",

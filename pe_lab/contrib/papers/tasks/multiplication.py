@@ -54,8 +54,8 @@ class Multiplication(Arithmetic):
     """The target is the product of the prompt's operands.
 
     Args:
-      other_digits: the digits of the second operand, which may start with zeros; None to draw it
-        like the first one.
+      other_digits: the digits of the second operand, which may be zeros whatever `zero` says; None
+        to draw it like the first one.
       padding: "answer": the product has leading zeros, up to the number of digits of both operands;
         or "none".
       scratchpad: the target is the first operand times each digit of the second one (the least

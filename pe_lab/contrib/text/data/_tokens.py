@@ -151,7 +151,10 @@ def _shard(file: Path, plain_type: str) -> FilePart:
     if not version.size:
         raise UserError(f"The tokens {file} are an empty file.")
     if header.tobytes().startswith(_NUMPY):
-        raise UserError(f"The tokens {file} are a file of NumPy; write its ids by array.tofile.")
+        raise UserError(
+            f"The tokens {file} are a file of NumPy; write its ids by "
+            f'array.astype("uint16").tofile, or with "uint32".'
+        )
     magic = int(header[0]) if len(header) else 0
     # Ids can be such a number too, but have no zeros after it.
     num_stated = int(header[2]) if len(header) > 2 else 0
@@ -184,12 +187,26 @@ def _plain_shard(file: Path, version: Version, token_type: str) -> FilePart:
             f"The tokens {file} have {version.size:,} bytes, not {width} for each token."
         )
     shard = FilePart(file, version, token_type, 0, version.size // width)
-    if token_type == TYPES["uint16"] and _has_wide_ids(np.asarray(shard[:_BEGIN])):
+    begin = np.asarray(shard[:_BEGIN])
+    if _has_ids_of_64_bits(begin if width == 4 else begin[: len(begin) // 2 * 2].view("<u4")):
+        raise UserError(
+            f"Every second word of the tokens {file} is 0, as in a file of ids of 64 bits: write "
+            f'them by array.astype("uint32").tofile.'
+        )
+    if token_type == TYPES["uint16"] and _has_wide_ids(begin):
         raise UserError(
             f"Every second id of the tokens {file} is below {_MOST_IDS >> 16}, as in a file of "
             f'wider ids: set token_type="uint32".'
         )
     return shard
+
+
+def _has_ids_of_64_bits(words: np.ndarray) -> bool:
+    """Whether words of 32 bits are the lower and upper halves of ids of 64 bits."""
+    if len(words) < _FEWEST_HALVES or len(words) % 2:
+        return False
+    lower, upper = words[::2], words[1::2]
+    return bool(lower.any() and not upper.any() and lower.max() < _MOST_IDS)
 
 
 def _has_wide_ids(halves: np.ndarray) -> bool:

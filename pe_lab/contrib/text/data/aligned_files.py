@@ -1,5 +1,6 @@
 """Pairs of lines of two files, or of the files of a folder, in the splits of a corpus."""
 
+import codecs
 from pathlib import Path
 
 from pe_lab.data import files
@@ -22,8 +23,7 @@ def pairs(source: str, target: str, folder: Path | None = None) -> Rows:
         file_pairs = _matching_files(folder, source, target)
     groups: dict[bytes, list[Row]] = {}
     for source_file, target_file in file_pairs:
-        source_lines = files.utf8(source_file).splitlines()
-        target_lines = files.utf8(target_file).splitlines()
+        source_lines, target_lines = _lines(source_file), _lines(target_file)
         if len(source_lines) != len(target_lines):
             raise UserError(
                 f"{source_file} has {len(source_lines)} lines and {target_file} has "
@@ -39,6 +39,12 @@ def pairs(source: str, target: str, folder: Path | None = None) -> Rows:
                 group.append(row)
     description = f"{source} and {target}" if folder is None else f"The folder {folder}"
     return by_hash(groups, description, "pairs")
+
+
+def _lines(file: Path) -> list[bytes]:
+    """Return the lines of a file. A carriage return within a line is a part of it."""
+    content = files.utf8(file).removeprefix(codecs.BOM_UTF8).removesuffix(b"\n")
+    return [line.removesuffix(b"\r") for line in content.split(b"\n")]
 
 
 def _matching_files(folder: Path, source: str, target: str) -> list[tuple[Path, Path]]:
