@@ -1,7 +1,7 @@
 """Training of rows of the standard suite, and the table of all rows."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import jax
@@ -48,6 +48,7 @@ def run(
     tasks_of = {}
     for label, encodings in rows.items():
         tasks_of[label] = _trainable_tasks(form, label, encodings, folder, mode)
+        _check_published(form, label, encodings, tasks_of[label], folder)
     failed: dict[str, str] = {}
     for label, encodings in rows.items():
         points = _points(form, label, encodings, tasks_of[label])
@@ -126,13 +127,33 @@ def untrainable(run: Run) -> str | None:
     return out_of_reach(setup, run.train.max_length, 0, train=True)
 
 
+def _check_published(
+    form: Form, label: str, encodings: Encodings, tasks: Sequence[str], folder: Path
+) -> None:
+    """Refuse a row with the name of a published row of other runs, which tables would leave out."""
+    published = suite_tables.read_scores(forms.SCORES)
+    for task in tasks if not form.is_smoke else ():
+        is_named = (published["name"] == label) & (published["task"] == task)
+        run_ids = _run_ids(form, _points(form, label, encodings, [task]), folder)
+        if is_named.any() and not run_ids <= set(published["run_id"]):
+            raise UserError(
+                f"The published rows have one named {label}, with other encodings: give yours "
+                f"another name."
+            )
+
+
+def _run_ids(form: Form, points: list[Point], folder: Path) -> set[str]:
+    values = forms.get_config(form).to_dict()
+    return {run.run_id for run in study.expand(form.name, values, points, folder).runs}
+
+
 def _train(
     form: Form, label: str, encodings: Encodings, points: list[Point], folder: Path, mode: Mode
 ) -> Failures:
     """Train the missing runs of a row, unless it is published."""
     values = forms.get_config(form).to_dict()
-    run_ids = {run.run_id for run in study.expand(form.name, values, points, folder).runs}
-    if run_ids <= set(suite_tables.read_scores(forms.SCORES)["run_id"]):
+    published = suite_tables.read_scores(forms.SCORES)
+    if _run_ids(form, points, folder) <= set(published["run_id"]):
         mode.note(f"{label}: its row is published, so nothing is trained.")
         return {}
     request = stages.StudyRequest(form.name, values, points, folder, forms.analysis())

@@ -155,6 +155,12 @@ def test_labels_are_checked_before_a_training(tmp_path, monkeypatch, rows, bundl
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_name_of_a_published_row_is_refused_for_other_encodings(tmp_path):
+    rows = {"rope": (dict(name="rope", base=5e5),)}
+    with pytest.raises(UserError, match=r"have one named rope, with other encodings: give yours"):
+        train_rows.run(forms.QUICK, rows, tmp_path, train_rows.Mode(dry_run=True))
+
+
 @pytest.mark.slow
 def test_a_dry_run_without_encodings_is_refused():
     sentence = "--dry-run and --write-groups plan the runs of encodings: name some."
