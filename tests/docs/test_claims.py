@@ -124,6 +124,37 @@ def test_a_decided_difference_is_bold_and_none_has_its_word():
     ]
 
 
+def test_the_sentences_above_the_verdicts_agree_with_them():
+    lines = (ROOT / "docs/claims.md").read_text(encoding="utf-8").splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+
+    def verdicts_on(text):
+        """The verdicts on a claim: within the training length, and beyond it."""
+        (of_text, at_longer, of_tasks, longer), *_ = (
+            row[1:5] for row in rows if row[0].startswith(text) and len(row) == len(rows[0])
+        )
+        return of_text + of_tasks, at_longer + longer
+
+    for text in (
+        "A smear of embeddings in addition to RoPE lowers",
+        "Convolutions of keys, values and both outputs",
+        "A convolution of the output of the feed-forward",
+        "A convolution of keys alone",
+        "RoPE on half of the channels with offset keys",
+    ):
+        verdicts = "".join(verdicts_on(text))
+        assert "holds (" in verdicts
+        assert "does not hold" not in verdicts
+    for text in ("A smear in place of RoPE raises", "RoPE on a quarter of the channels does not"):
+        within, beyond = verdicts_on(text)
+        assert "holds (" in within
+        assert "does not hold" not in within
+        assert "does not hold" in beyond
+        assert "holds (" not in beyond
+    for text in ("Without RoPE on every fourth layer", "Layers without RoPE between layers"):
+        assert "hold" not in "".join(verdicts_on(text))
+
+
 @pytest.fixture
 def root(tmp_path):
     """A folder with the claims, and a study of text of all rows of the form `text_muon`.
