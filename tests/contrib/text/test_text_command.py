@@ -32,6 +32,16 @@ def test_a_folder_is_prepared_and_described(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines() == [first, train, *others]
 
 
+def test_a_field_of_plain_text_is_refused(tmp_path):
+    """Lines of JSON with another ending would be one document."""
+    (tmp_path / "web.json").write_text('{"text": "yes"}\n')
+    for source in (tmp_path, tmp_path / "web.json"):
+        with pytest.raises(UserError, match=r"^--field is of files NAME\.jsonl .*: .* has none\.$"):
+            command.run(options(source, tmp_path, field="text"))
+    (tmp_path / "web.jsonl").write_text("".join(f'{{"text": "yes {i}"}}\n' for i in range(30)))
+    assert command.run(options(tmp_path / "web.jsonl", tmp_path, field="text")) == 0
+
+
 def test_the_field_of_a_data_set_with_several_texts_is_described(tmp_path, capsys):
     rows = {s: [{"de": b"ja", "en": b"yes"}] for s in ("train", "validation", "test")}
     name = corpora.prepare(rows, tmp_path / "sets")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pe_lab.cli._arguments import argument, file_path, flag, whole_number
 from pe_lab.contrib.text import packages
-from pe_lab.data import sources
+from pe_lab.data import files, sources
 from pe_lab.runs.errors import UserError
 from pe_lab.runs.paths import user_path
 
@@ -71,6 +71,11 @@ def run(options: Options) -> int:
 def _prepared(path: Path, options: Options) -> str:
     from pe_lab.data import text  # TFDS takes a second to import
 
+    texts = sources.files_of(path) if path.is_dir() else [path]
+    if options.field is not None and all(map(files.has_one_document, texts)):
+        raise UserError(
+            f"--field is of files NAME.jsonl and NAME.parquet, also compressed: {path} has none."
+        )
     print("Reading the documents …", file=sys.stderr, flush=True)
     rows = sources.documents(path, options.field or "text", "named" if options.named else None)
     return text.prepare(rows, options.data_dir)
