@@ -106,7 +106,9 @@ def draw_similarities(
             axis.set_title("Similarity of two positions by distance", loc="left")
             if row is added:
                 axis.set_ylabel("logit − logit at distance 0")
-                axis.set_title("Logit by distance: mean of the heads (thin: each head)", loc="left")
+                axis.set_title(
+                    "Logit by distance: mean of the heads that see it (thin: each)", loc="left"
+                )
             axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
         drawing.save(figure, files, dpi=dpi)
 
@@ -119,7 +121,9 @@ def _by_distance(axis: Axes, encoding: UntrainedEncoding, style: Style) -> None:
         if encoding.kind != "rotation":
             by_head = np.where(np.isfinite(by_head), by_head - by_head[:, :1], np.nan)
             axis.plot(by_head.T, color=style.color, linewidth=0.6, alpha=0.6)
-        curve = by_head.mean(axis=0)
+        # The mask of a head hides its bias alone.
+        counts = np.isfinite(by_head).sum(axis=0)
+        curve = np.where(counts, np.nansum(by_head, axis=0) / np.maximum(counts, 1), np.nan)
     if encoding.kind in ("embedding", "rotation"):
         curve = curve / (curve[0] or 1.0)
     axis.plot(

@@ -23,7 +23,7 @@ def exposure(
       longest: the length of the receptive field's example.
     """
     n = encoding.length
-    limit = encoding.scheme.max_length
+    limit = encoding.max_length
     outside = None
     numbers: dict[str, float | int | None] = {"coordinates out of range": None}
     if limit is None or 2 * n <= limit:

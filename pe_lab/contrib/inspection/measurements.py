@@ -18,7 +18,7 @@ SHIFT = 5  # positions; not a power of two, whose multiples are the periods of s
 _BFLOAT16_POSITIONS = 4096
 # A period of the slowest common sine is 62,832 positions.
 _SHIFT_POSITIONS = 2**16
-_SHIFT_PAIRS = 1024  # half of them fit the linear map
+_SHIFT_PAIRS = 1024  # at least; half of them fit the linear map
 
 
 def measure(encoding: UntrainedEncoding) -> Numbers:
@@ -100,7 +100,8 @@ def _shift_residuals(encoding: UntrainedEncoding) -> Numbers:
     if last < 1:
         return {"shift residual": None}
     # Random positions, so that fitted and judged positions cover the same range.
-    positions = np.random.default_rng(0).permutation(last)[:_SHIFT_PAIRS]
+    count = max(_SHIFT_PAIRS, 4 * encoding.width)  # twice as many equations as unknowns
+    positions = np.random.default_rng(0).permutation(last)[:count]
     before = encoding.embeddings_at(positions)
     after = encoding.embeddings_at(positions + SHIFT)
     fitted = len(positions) // 2
@@ -116,10 +117,17 @@ def _shift_residuals(encoding: UntrainedEncoding) -> Numbers:
 
 
 def _change_by_shift(encoding: UntrainedEncoding) -> float | None:
-    """Change of the table when all positions move far away, relative to its spread."""
-    E = encoding.table(encoding.length)
+    """Change of the table when all positions move far away, relative to its spread.
+
+    None without so many positions.
+    """
     # An odd shift does not hide dependence on blocks of even size.
-    moved = encoding.table(encoding.length, shift=16 * encoding.length + SHIFT)
+    shift = 16 * encoding.length + SHIFT
+    limit = encoding.encoding.requirements.max_positions
+    if limit is not None and encoding.length + shift > limit:
+        return None
+    E = encoding.table(encoding.length)
+    moved = encoding.table(encoding.length, shift=shift)
     spread = np.linalg.norm(E - E.mean(axis=0))
     if not spread:
         return None

@@ -9,11 +9,14 @@ from jaxtyping import Bool, Float
 from pe_lab.contrib.inspection.untrained import UntrainedEncoding
 from pe_lab.encodings.base import AttentionEncoding, Tokens
 
+_ATOL = 1e-3  # radians; rounded angles at far positions differ by less
+
 
 def frequencies(encoding: UntrainedEncoding) -> Float[np.ndarray, "h p"] | None:
     """Angle of each pair in radians per position, by head, fastest first.
 
-    It is None without a rotation, or if the positions of the scheme are not evenly spaced.
+    It is None without a rotation, if the positions of the scheme are not evenly spaced, or if steps
+    between other positions have other angles, as sums of rotations have.
 
     The angles come from the eigenvalues of the map that the encoding applies, so that they do not
     depend on its layout. An encoding that is not a linear map of queries, such as PoPE, states
@@ -25,18 +28,18 @@ def frequencies(encoding: UntrainedEncoding) -> Float[np.ndarray, "h p"] | None:
     rotation = encoding.encoding
     assert isinstance(rotation, AttentionEncoding)
     identity = jnp.eye(channels)[:, None, None]
-    basis = jnp.broadcast_to(identity, (channels, 2, encoding.num_heads, channels))
-    # The length may set the angles, so the two positions are of an example of the full length.
+    basis = jnp.broadcast_to(identity, (channels, 4, encoding.num_heads, channels))
+    # The length may set the angles, so the positions are of an example of the full length.
     all_positions = encoding.positions_of(encoding.length)
     steps = np.diff(np.asarray(all_positions, np.float64), axis=1)
     if not np.allclose(steps, steps[:, :1]):
         return None  # there is no angle from each position to the next
-    positions = all_positions[:, :2]
-    slots = jnp.arange(2)[None]
+    slots = jnp.asarray([[0, 1, encoding.length - 2, encoding.length - 1]])
+    positions = all_positions[:, slots[0]]
     lengths = jnp.asarray([encoding.length])
     tokens = Tokens(positions, slots, lengths)
 
-    def turned(factor: int) -> Float[np.ndarray, "e 2 h f"]:
+    def turned(factor: int) -> Float[np.ndarray, "e 4 h f"]:
         x = factor * basis
         q, _ = rotation.transform_qk(x, x, tokens, tokens)
         return np.asarray(q, np.float64)
@@ -51,8 +54,15 @@ def frequencies(encoding: UntrainedEncoding) -> Float[np.ndarray, "h p"] | None:
         angles = np.atleast_2d(np.asarray(declared, np.float64))
         return np.sort(angles)[:, ::-1]
     by_head = np.moveaxis(once, 2, 0)
-    first = by_head[:, :, 0]
-    second = by_head[:, :, 1]
+    angles = _angles(by_head[:, :, 0], by_head[:, :, 1])
+    last = _angles(by_head[:, :, 2], by_head[:, :, 3])
+    return angles if np.allclose(angles, last, atol=_ATOL) else None
+
+
+def _angles(
+    first: Float[np.ndarray, "h e f"], second: Float[np.ndarray, "h e f"]
+) -> Float[np.ndarray, "h p"]:
+    """Return the angles between the maps of two positions, by head, fastest first."""
     # The map from the first position to the second, whose eigenvalues are exp(±i w).
     step = np.linalg.solve(first, second)
     eigenvalues = np.linalg.eigvals(step)

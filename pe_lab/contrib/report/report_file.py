@@ -42,7 +42,7 @@ def write(
       UserError: no run has finished, or vl-convert-python is not installed.
     """
     if not study.variants["finished"].any():
-        raise UserError(f"{study.name} has no finished run to report.")
+        raise UserError(f"{study.name} has no finished run to report: see pe-lab status.")
     vega = _vl_convert().javascript_bundle(_VEGA)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True

@@ -83,7 +83,8 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     for name in (
         "trained_attention_decoder_9.png",
         "rope.png",
-    ):  # an earlier run's, and an encoding's
+        "trained.md",
+    ):  # an earlier run's, an encoding's, and the page of the earlier run
         (seen / name).touch()
     done = call("inspect", *named, "--lengths=2,4")
     assert (done.returncode, done.stderr) == (0, "")
@@ -96,6 +97,8 @@ def test_a_trained_run_is_taken_apart(tmp_path):
     assert (seen / "trained_through_training.png").exists()
     assert not (seen / "trained_attention_decoder_9.png").exists()  # the page does not show it
     assert (seen / "rope.png").exists()
+    sentence = refused("inspect", *named, "--other-run=x", f"--out={tmp_path}/none")
+    assert "--other-run prints its table" in sentence
     sentence = refused("inspect", *named, "--lengths=7", f"--out={tmp_path}/none")
     assert "has no examples of length 7" in sentence
     assert not (tmp_path / "none").exists()

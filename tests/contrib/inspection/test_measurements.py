@@ -162,6 +162,12 @@ def test_a_far_shift_changes_what_is_not_relative():
     assert measurements.measure(probe("chunks", size=4))["change by a common shift"] > 0.1
 
 
+@pytest.mark.parametrize("width", [64, 768])
+def test_the_shift_map_is_found_at_each_width(width):
+    wide = UntrainedEncoding({"name": "sinusoidal"}, 16, width=width, num_heads=2)
+    assert measurements.measure(wide)["shift residual"] < 1e-6
+
+
 def test_norms_grow_with_the_width_where_channels_do():
     assert measurements.measure(probe("sinusoidal"))[
         "growth of square norm with width"

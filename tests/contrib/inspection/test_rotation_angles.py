@@ -27,3 +27,9 @@ def test_positions_that_are_not_evenly_spaced_have_no_angle_per_position():
     even = UntrainedEncoding({"name": "rope"}, 16, width=16, num_heads=2)
     angles = rotation_angles.frequencies(even)
     np.testing.assert_allclose(angles[0], tables.frequencies(8), atol=1e-5)
+
+
+def test_a_sum_of_rotations_has_no_angle_per_position():
+    """Its steps differ, so that products of one step say nothing of far distances."""
+    fope = UntrainedEncoding({"name": "fope"}, 16, width=16, num_heads=2)
+    assert rotation_angles.frequencies(fope) is None

@@ -76,6 +76,8 @@ def run(options: Options) -> int:
         raise UserError(f"--run needs one study, got {' '.join(options.names)}.")
     study = _config_files.study_folder(options.names[0])
     if options.other_run is not None:
+        if options.out is not None:
+            raise UserError("--out is for pages and pictures. --other-run prints its table.")
         _compare_runs(study, options.run, options.other_run, options)
         return 0
     _inspect_run(study, options.run, options)

@@ -63,11 +63,11 @@ def compare(one: LoadedModel, other: LoadedModel, length: int) -> dict[str, list
 def table(by_name: dict[str, list[Pairs]]) -> str:
     """A Markdown table with a row for each layer and head of the first run."""
     num_heads = max(layer.shape[1] for layers in by_name.values() for layer in layers)
-    columns = " | ".join(f"head {head} of the other" for head in range(num_heads))
+    columns = " | ".join(f"head {head} of the other" for head in range(1, num_heads + 1))
     lines = [f"| attention | layer | head | {columns} |", "|---" * (3 + num_heads) + "|"]
     for name, layers in by_name.items():
-        for index, layer in enumerate(layers):
-            for head, row in enumerate(layer):
+        for index, layer in enumerate(layers, start=1):
+            for head, row in enumerate(layer, start=1):
                 cells = " | ".join(f"{value:.3f}" for value in row)
                 lines.append(f"| {name} | {index} | {head} | {cells} |")
     return "\n".join(lines)

@@ -27,7 +27,7 @@ from pe_lab.model.streams import Stream, answering_stack
 from pe_lab.training.setup import Setup
 
 NO_EMBEDDINGS = (
-    "Token and position at the input: this model adds no position embedding to the tokens."
+    "Token and position at the input: no position embedding is added to the tokens of the answer."
 )
 MAPPED = "Tokens and embeddings apart: a learned map injects the input into each loop."
 MIXED = (

@@ -85,8 +85,8 @@ def test_the_command_prints_a_row_for_each_layer_and_head(tmp_path, capsys):
     inspect.run(inspect.Options((str(tmp_path),), run=one, other_run=other, lengths=(2,)))
     lines = capsys.readouterr().out.splitlines()
     assert "Jensen-Shannon divergence in bits at length 2:" in lines
-    assert lines[-4] == "| attention | layer | head | head 0 of the other | head 1 of the other |"
-    assert [line[:19] for line in lines[-2:]] == ["| decoder | 0 | 0 |", "| decoder | 0 | 1 |"]
+    assert lines[-4] == "| attention | layer | head | head 1 of the other | head 2 of the other |"
+    assert [line[:19] for line in lines[-2:]] == ["| decoder | 1 | 1 |", "| decoder | 1 | 2 |"]
 
 
 def test_another_run_alone_is_refused():

@@ -139,7 +139,7 @@ def test_the_page_shows_both_pictures_with_a_row_a_step_and_layer(findings):
 def test_where_nothing_was_kept_the_page_says_how_to_keep_it(findings):
     course = TrainingCourse([], [], [], [], 0.99, None)
     page = run_report.page(dataclasses.replace(findings, course=course))
-    assert "`--config.checkpoints.keep_curve`" in training_course.NOT_KEPT
+    assert "`--config.checkpoints.keep_curve=True`" in training_course.NOT_KEPT
     assert training_course.NOT_KEPT in page
     assert "## Through training" not in page
 

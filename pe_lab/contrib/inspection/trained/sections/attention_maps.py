@@ -27,10 +27,10 @@ def section(findings: Findings) -> Section:
         reading=(
             "Each square is one head. A row is a query, the token that attends. A column is a key, "
             "the token that is attended to. Both are numbered from 0 in the order in which the "
-            "model reads them. Dark cells are large weights. White cells are masked, such as later "
-            "tokens in a decoder. A red ring marks the key that the task names: the token of the "
-            "prompt that the query has to produce next. A head with dark cells inside the rings "
-            "looks up the token that it needs."
+            "model reads them. Dark cells are large weights. White cells are near 0 or masked, "
+            "such as later tokens in a decoder. A red ring marks the key that the task names: the "
+            "token of the prompt that the query has to produce next. A head with dark cells inside "
+            "the rings looks up the token that it needs."
         ),
         this_run="",
         limits=(
