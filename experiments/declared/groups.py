@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from configs import state_tracking
+from configs import convolution, state_tracking
 from experiments.declared import common
 from pe_lab.contrib.papers.reproduction import CHANCE_MARGIN
 from pe_lab.results import compare, formats, frame, selection
@@ -36,7 +36,8 @@ def readings(folder: str) -> list[Reading]:
       UserError: the study is of another form, or lacks a run.
     """
     runs = common.read([folder])
-    rows = ("row", list(dict.fromkeys(runs["row"])))
+    convolutions = f"nope · {convolution.WITH}"
+    rows = ("row", [*state_tracking.ENCODINGS, convolutions, state_tracking.LSTM])
     rates, seeds = state_tracking.RATES, range(state_tracking.SEEDS["groups"])
     common.check_one_of_each(folder, runs, rows, list(state_tracking.GROUPS), rates, seeds)
     study = selection.choose(frame.read(folder))

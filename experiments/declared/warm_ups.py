@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from configs import warm_up
+from configs import speedruns, warm_up
 from experiments.declared import common
 from pe_lab.results import compare, formats, frame, selection
 
@@ -35,10 +35,12 @@ def readings(folder: str) -> dict[str, list[Reading]]:
       UserError: the study is of another form, or lacks a run.
     """
     runs = common.read([folder])
-    rows = ("row", list(dict.fromkeys(runs["row"])))
-    common.check_one_of_each(folder, runs, rows, [_TASK], warm_up.RATES, range(warm_up.SEEDS))
+    warm_ups = [warm_up.label(steps) for steps in warm_up.WARM_UPS]
+    rows = [f"{name} · {label}" for name in warm_up.ENCODINGS for label in warm_ups]
+    seeds = range(warm_up.SEEDS)
+    common.check_one_of_each(folder, runs, ("row", rows), [_TASK], warm_up.RATES, seeds)
     study = selection.choose(frame.read(folder))
-    longest, shortest = warm_up.label(warm_up.WARM_UPS[-1]), warm_up.label(warm_up.WARM_UPS[0])
+    shortest, *_, longest = warm_ups
     of_encodings: dict[str, list[Reading]] = {}
     for contrast in compare.contrasts(study):
         encoding, of_a, rate = contrast.a.split(" · ")
@@ -61,13 +63,8 @@ def outcome(of_rates: Sequence[Reading]) -> str:
     if all(low > 0 for low, _ in intervals) or all(high < 0 for _, high in intervals):
         return DEPENDS
     is_none = all(max(-low, high) <= warm_up.MARGIN for low, high in intervals)
-    at_ends = any(_at_an_end(reading.means) for reading in of_rates)
+    at_ends = any(speedruns.shared_end(*reading.means) for reading in of_rates)
     return INDEPENDENT if is_none and not at_ends else UNDECIDED
-
-
-def _at_an_end(means: Sequence[float | None]) -> bool:
-    scores = [mean for mean in means if mean is not None]
-    return max(scores) < warm_up.FLOOR or min(scores) > warm_up.CEILING
 
 
 def warm_up_lines(folder: str) -> list[str]:

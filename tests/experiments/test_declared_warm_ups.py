@@ -15,8 +15,8 @@ SCORES = {  # at twice the training length with warm-ups of 50, 400 and 1,000 st
 }
 
 
-def warm_up_study(folder, dropped=None):
-    """A study of all rows, without one of its runs."""
+def warm_up_study(folder, dropped=None, without=""):
+    """A study of all rows, without one of its runs or without an encoding."""
     entries = []
     for encoding, scores in SCORES.items():
         for steps, score in zip(warm_up.WARM_UPS, scores, strict=True):
@@ -32,7 +32,7 @@ def warm_up_study(folder, dropped=None):
                     spread = (seed - 2.5) * (0.04 if encoding == "shaw" else 0.001)
                     test = {4: 1.0, 8: score + (steps > 50) * spread}
                     run_id = f"{encoding}{steps}{rate}{seed}"
-                    if (encoding, steps, rate, seed) != dropped:
+                    if (encoding, steps, rate, seed) != dropped and encoding != without:
                         entries.append((labels, record(run_id, seed, test=test, validation=SOLVED)))
     return write_study(folder, *entries, analysis=warm_up.analysis())
 
@@ -68,6 +68,12 @@ def test_the_dependence_on_the_warm_up_follows_the_declared_rule(tmp_path):
 def test_an_outcome_needs_both_rates(intervals, means, expected):
     of_rates = [warm_ups.Reading("fire", "", "", interval, means) for interval in intervals]
     assert warm_ups.outcome(of_rates) == expected
+
+
+def test_a_study_without_an_encoding_is_refused(tmp_path):
+    folder = warm_up_study(tmp_path, without="shaw")
+    with pytest.raises(UserError, match="0 runs, not one, of shaw · 50 steps of warm-up on copy"):
+        warm_ups.readings(str(folder))
 
 
 def test_an_unfinished_study_of_warm_ups_is_refused(tmp_path):

@@ -121,9 +121,7 @@ def _by_distance(axis: Axes, encoding: UntrainedEncoding, style: Style) -> None:
         if encoding.kind != "rotation":
             by_head = np.where(np.isfinite(by_head), by_head - by_head[:, :1], np.nan)
             axis.plot(by_head.T, color=style.color, linewidth=0.6, alpha=0.6)
-        # The mask of a head hides its bias alone.
-        counts = np.isfinite(by_head).sum(axis=0)
-        curve = np.where(counts, np.nansum(by_head, axis=0) / np.maximum(counts, 1), np.nan)
+        curve = similarity.mean_of_visible(by_head)
     if encoding.kind in ("embedding", "rotation"):
         curve = curve / (curve[0] or 1.0)
     axis.plot(

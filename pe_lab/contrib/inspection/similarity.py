@@ -15,6 +15,12 @@ Square = Float[np.ndarray, "l l"]
 _TIE = 1e-6  # relative to the largest similarity: smaller differences count as equal
 
 
+def mean_of_visible(by_head: Float[np.ndarray, "h s"]) -> Float[np.ndarray, "s"]:
+    """The mean over the heads that do not mask a distance; NaN, as a mask is, where all do."""
+    counts = np.isfinite(by_head).sum(axis=0)
+    return np.where(counts, np.nansum(by_head, axis=0) / np.maximum(counts, 1), np.nan)
+
+
 def gram(E: Float[np.ndarray, "l c"]) -> Square:
     """The inner product of every two rows."""
     return E @ E.T

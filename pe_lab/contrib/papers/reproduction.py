@@ -191,7 +191,7 @@ def _of_mean(study: Study, claim: Claim, pairs: Sequence[VariantPair]) -> Outcom
     counts = (len(of_mean), len(pairs))
     reason = f"no pair is comparable with {FEWEST_SEEDS} solved seeds of both"
     if of_mean:
-        reason = _diverged(study, [name for pair in pairs for name in pair])
+        reason = _diverged(study, [name for pair in of_mean for name in pair])
     is_solved = bool(of_mean)
     return _outcome(
         study, claim, claim.a, claim.b, values, counts, is_solved=is_solved, reason=reason

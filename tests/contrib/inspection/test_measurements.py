@@ -123,6 +123,14 @@ def test_exposure_counts_positions_pairs_or_attention():
     assert measurements.measure(probe("alibi"))["unseen"] == pytest.approx(beyond, rel=1e-4)
 
 
+def test_positions_that_an_encoding_in_attention_lacks_have_no_numbers():
+    found = measurements.measure(probe(OWN + "ShortTable"))
+    assert found["change by a common shift"] is None
+    assert 0 < found["unseen"] < 1  # it has twice the length
+    long = UntrainedEncoding({"name": OWN + "ShortTable"}, 32, width=16, num_heads=2)
+    assert measurements.measure(long)["unseen"] is None
+
+
 def test_lengths_that_the_scheme_has_no_positions_for_are_not_asked():
     """Its positions beyond would be negative."""
     short = UntrainedEncoding({"name": "alibi"}, 8, 16, 2, {"name": "randomized", "maximum": 15})

@@ -10,6 +10,11 @@ def two_sided(size):
     return np.abs(place[:, None] - place[None])
 
 
+def test_a_mask_of_one_head_does_not_hide_the_mean_of_the_others():
+    by_head = np.array([[0.0, 2.0, np.nan], [0.0, np.nan, np.nan]])
+    np.testing.assert_array_equal(similarity.mean_of_visible(by_head), [0.0, 2.0, np.nan])
+
+
 def test_inner_products_of_pairs_depend_on_the_offset_alone_and_those_of_an_index_do_not():
     K = similarity.gram(tables.sinusoidal(np.arange(64)))
     assert similarity.toeplitz_fraction(K) == pytest.approx(1)

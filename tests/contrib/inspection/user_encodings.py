@@ -61,6 +61,12 @@ class LastOfATable(OffsetBias):
         return jnp.take(self.table[...], jnp.minimum(jnp.abs(offset), 31), axis=1)
 
 
+class ShortTable(LastOfATable):
+    """As before, with positions up to 31 alone."""
+
+    requirements = Requirements(max_positions=32)
+
+
 class MixesAlone(AttentionEncoding):
     """Reads positions, and changes no logits."""
 
