@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from configs import convolution, state_tracking
 from experiments.declared import common
-from pe_lab.contrib.papers.reproduction import CHANCE_MARGIN
+from pe_lab.contrib.papers.sufficiency import CHANCE_MARGIN
 from pe_lab.results import compare, formats, frame, selection
 from pe_lab.results.study import Study
 

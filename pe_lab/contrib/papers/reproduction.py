@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pe_lab.contrib.papers import verdicts
+from pe_lab.contrib.papers import sufficiency, verdicts
 from pe_lab.contrib.papers.verdicts import FEWEST_SEEDS, TOLERANCE, Verdict
 from pe_lab.results import comparable, compare, metrics, selection, statistics, variant_names
 from pe_lab.results.statistics import Interval
@@ -14,7 +14,6 @@ from pe_lab.runs.errors import unknown
 from pe_lab.runs.studies.analysis_spec import Claim, Contrast, MetricPoint, MetricSpec
 
 _NOT_READ = "the paper's numbers were not read"
-CHANCE_MARGIN = 0.05  # of a metric, above its chance level
 VariantPair = tuple[str, str]  # the names of two variants
 
 
@@ -167,14 +166,14 @@ def _of_pair(study: Study, claim: Claim, a: str, b: str) -> Outcome:
         seen_positions=True,
         unsolved=study.spec.reproduction.is_authors_size,
     )
-    if _is_at_chance(study, (a, b), metric):
+    if sufficiency.is_at_chance(study, (a, b), metric):
         reason = "no run is above chance at this length"
-    reason = reason or _diverged(study, (a, b))
-    solved = tuple(_num_solved(study, name) for name in (a, b))
+    reason = reason or sufficiency.diverged(study, (a, b))
+    solved = tuple(sufficiency.num_solved(study, name) for name in (a, b))
     pairs = mean_by_seed(study, [(a, b)], metric)
-    is_solved = _has_enough_solved(study, (a, b), metric.point)
+    is_solved = sufficiency.has_enough_solved(study, (a, b), metric.point)
     if not is_solved:
-        reason = reason or _few_of_text(study, (a, b))
+        reason = reason or sufficiency.few_of_text(study, (a, b))
     return _outcome(study, claim, a, b, pairs, solved, is_solved=is_solved, reason=reason)
 
 
@@ -183,15 +182,15 @@ def _of_mean(study: Study, claim: Claim, pairs: Sequence[VariantPair]) -> Outcom
     of_mean = [
         pair
         for pair in pairs
-        if _has_enough_solved(study, pair, metric.point)
+        if sufficiency.has_enough_solved(study, pair, metric.point)
         and not comparable.why_not(study, *pair, metric.point, seen_positions=True)
-        and not _is_at_chance(study, pair, metric)
+        and not sufficiency.is_at_chance(study, pair, metric)
     ]
     values = mean_by_seed(study, of_mean, metric)
     counts = (len(of_mean), len(pairs))
     reason = f"no pair is comparable with {FEWEST_SEEDS} solved seeds of both"
     if of_mean:
-        reason = _diverged(study, [name for pair in of_mean for name in pair])
+        reason = sufficiency.diverged(study, [name for pair in of_mean for name in pair])
     is_solved = bool(of_mean)
     return _outcome(
         study, claim, claim.a, claim.b, values, counts, is_solved=is_solved, reason=reason
@@ -244,18 +243,18 @@ def _of_figure(study: Study, claim: Claim, a: str) -> Outcome:
     metric = metric_of(study, claim)
     of_seeds = compare.by_seed(study, a, metric)
     values = list(of_seeds.values())
-    solved: tuple[int, ...] = (_num_solved(study, a),)
-    is_solved = _has_enough_solved(study, (a,), metric.point)
+    solved: tuple[int, ...] = (sufficiency.num_solved(study, a),)
+    is_solved = sufficiency.has_enough_solved(study, (a,), metric.point)
     if claim.first_solved:
-        seeds, num_drawn = _first_solved(study, a, claim.first_solved)
+        seeds, num_drawn = sufficiency.first_solved(study, a, claim.first_solved)
         values = [of_seeds[seed] for seed in seeds if seed in of_seeds]
         solved, is_solved = (len(seeds), num_drawn), len(seeds) == claim.first_solved
     interval = compare.of_mean(values, metrics.BY_NAME[metric.name].range)
     result: Verdict = "undecided"
     reason = "a number is compared at the authors' size alone"
     if study.spec.reproduction.is_authors_size:
-        reason = "" if is_solved else _few_of_text(study, (a,))
-        left_out = "" if claim.first_solved else _diverged(study, (a,))
+        reason = "" if is_solved else sufficiency.few_of_text(study, (a,))
+        left_out = "" if claim.first_solved else sufficiency.diverged(study, (a,))
         reason = left_out or reason
         if interval is not None and not left_out:
             sign = _sign(metric)
@@ -265,63 +264,7 @@ def _of_figure(study: Study, claim: Claim, a: str) -> Outcome:
     return Outcome(claim, a, "", metric, (), means, interval, solved, is_solved, result, reason)
 
 
-def _first_solved(study: Study, name: str, count: int) -> tuple[list[tuple[int, int]], int]:
-    """Return the first seeds that solve the training lengths, and how many were drawn for them."""
-    cases = study.cases_of(name).sort_values(["seed", "data_seed"])
-    cases = cases[cases["status"] != "failed"]
-    num_solved_before = cases["solved"].cumsum().shift(fill_value=0)
-    cases = cases[num_solved_before < count]
-    solved = cases[cases["solved"].astype(bool)]
-    return list(zip(solved["seed"].tolist(), solved["data_seed"].tolist(), strict=True)), len(cases)
-
-
-def _diverged(study: Study, names: Sequence[str]) -> str:
-    """Return that runs diverged, which have no number for a mean; "" if none did."""
-    count = sum(int(study.by_name[name]["diverged"]) for name in dict.fromkeys(names))
-    return f"{count} of the runs diverged" if count else ""
-
-
-def _is_at_chance(study: Study, names: Sequence[str], metric: MetricSpec) -> bool:
-    """Return whether no run of some variants is above chance. False without chance levels."""
-    return all(_has_no_run_above_chance(study, name, metric) for name in names)
-
-
-def _has_no_run_above_chance(study: Study, name: str, metric: MetricSpec) -> bool:
-    row, point = study.by_name[name], metric.point
-    levels = study.chance_levels
-    # An answer has the same chance level without its end.
-    of_metric = levels["metric"] == metric.name.removesuffix("_without_end")
-    of_task = (levels["task"] == row["task_name"]) & of_metric
-    lengths = point.lengths or [point.length_for(row["max_length"]) or 0] * 2
-    level = levels.loc[of_task & levels["length"].between(*lengths), "value"].mean()
-    values = compare.by_seed(study, name, metric).values()
-    # Without levels, the mean is NaN.
-    return bool(values) and bool(max(values) <= level + CHANCE_MARGIN)
-
-
 def metric_of(study: Study, claim: Claim) -> MetricSpec:
     """Return the metric of a claim and the point where it is read."""
     point = claim.point or study.spec.extrapolation.point
     return MetricSpec(claim.metric or study.headline, point)
-
-
-def _num_solved(study: Study, name: str) -> int:
-    """Return how many seeds solve the training lengths; all that finished, for a text."""
-    row = study.by_name[name]
-    return int(row["finished"] if row["has_text"] else row["solved"])
-
-
-def _few_of_text(study: Study, names: Sequence[str]) -> str:
-    """Return that too few runs of a text finished, which has nothing to solve; "" for tasks."""
-    if any(not study.by_name[name]["has_text"] for name in names):
-        return ""
-    return f"fewer than {FEWEST_SEEDS} runs of a text finished"
-
-
-def _has_enough_solved(study: Study, names: Sequence[str], point: MetricPoint) -> bool:
-    """Return whether enough seeds solved the training lengths, if the point is beyond these."""
-    for name in names:
-        is_beyond = comparable.is_beyond_training(study.by_name[name], point)
-        if is_beyond and _num_solved(study, name) < FEWEST_SEEDS:
-            return False
-    return True
