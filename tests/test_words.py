@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("pe_lab", "configs", "docs", "experiments", "tests")
 # Today's counts. Whoever replaces some of them lowers the number in the same commit.
-MOST_GENITIVES = 368  # names such as of_key, which leave out the noun
+MOST_GENITIVES = 367  # names such as of_key, which leave out the noun
 MOST_PARTICIPLES = 525  # variables such as `found`, which do not say what they hold
 PARTICIPLES = {"found", "made", "said", "asked"}
 

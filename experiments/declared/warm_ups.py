@@ -41,36 +41,36 @@ def readings(folder: str) -> dict[str, list[Reading]]:
     common.check_one_of_each(folder, runs, ("row", rows), [_TASK], warm_up.RATES, seeds)
     study = selection.choose(frame.read(folder))
     shortest, *_, longest = warm_ups
-    of_encodings: dict[str, list[Reading]] = {}
+    by_encoding: dict[str, list[Reading]] = {}
     for contrast in compare.contrasts(study):
-        encoding, of_a, rate = contrast.a.split(" · ")
-        if of_a != longest or shortest not in contrast.b.split(" · "):
+        encoding, warm_up_steps, rate = contrast.a.split(" · ")
+        if warm_up_steps != longest or shortest not in contrast.b.split(" · "):
             continue
         interval, shown = None, contrast.reason
         if contrast.interval is not None:
             interval = float(contrast.interval.low), float(contrast.interval.high)
             shown = formats.difference(contrast.difference, contrast.interval)
         reading = Reading(encoding, rate, shown, interval, contrast.means)
-        of_encodings.setdefault(encoding, []).append(reading)
-    return of_encodings
+        by_encoding.setdefault(encoding, []).append(reading)
+    return by_encoding
 
 
-def outcome(of_rates: Sequence[Reading]) -> str:
+def outcome(by_rate: Sequence[Reading]) -> str:
     """Return whether an encoding depends on the warm-up, by the declared rule."""
-    intervals = [reading.interval for reading in of_rates if reading.interval is not None]
+    intervals = [reading.interval for reading in by_rate if reading.interval is not None]
     if len(intervals) < len(warm_up.RATES):
         return UNDECIDED
     if all(low > 0 for low, _ in intervals) or all(high < 0 for _, high in intervals):
         return DEPENDS
     is_none = all(max(-low, high) <= warm_up.MARGIN for low, high in intervals)
-    at_ends = any(speedruns.shared_end(*reading.means) for reading in of_rates)
+    at_ends = any(speedruns.shared_end(*reading.means) for reading in by_rate)
     return INDEPENDENT if is_none and not at_ends else UNDECIDED
 
 
 def warm_up_lines(folder: str) -> list[str]:
     """Return one line for each encoding and rate, and one for the outcome of an encoding."""
     lines = []
-    for encoding, of_rates in readings(folder).items():
-        lines += [f"{encoding:8} at rate {each.rate}: {each.shown}" for each in of_rates]
-        lines.append(f"{encoding:8} {outcome(of_rates)}")
+    for encoding, by_rate in readings(folder).items():
+        lines += [f"{encoding:8} at rate {each.rate}: {each.shown}" for each in by_rate]
+        lines.append(f"{encoding:8} {outcome(by_rate)}")
     return lines

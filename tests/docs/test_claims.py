@@ -128,12 +128,12 @@ def test_the_sentences_above_the_verdicts_agree_with_them():
     lines = (ROOT / "docs/claims.md").read_text(encoding="utf-8").splitlines()
     rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
 
-    def verdicts_on(text):
+    def verdicts_on(claim):
         """The verdicts on a claim: within the training length, and beyond it."""
-        (of_text, at_longer, of_tasks, longer), *_ = (
-            row[1:5] for row in rows if row[0].startswith(text) and len(row) == len(rows[0])
+        (text, longer_text, tasks, longer_tasks), *_ = (
+            row[1:5] for row in rows if row[0].startswith(claim) and len(row) == len(rows[0])
         )
-        return of_text + of_tasks, at_longer + longer
+        return text + tasks, longer_text + longer_tasks
 
     for text in (
         "A smear of embeddings in addition to RoPE lowers",

@@ -39,7 +39,7 @@ def warm_up_study(folder, dropped=None, without=""):
 
 def test_the_dependence_on_the_warm_up_follows_the_declared_rule(tmp_path):
     by_encoding = warm_ups.readings(str(warm_up_study(tmp_path)))
-    assert {name: warm_ups.outcome(of_rates) for name, of_rates in by_encoding.items()} == {
+    assert {name: warm_ups.outcome(by_rate) for name, by_rate in by_encoding.items()} == {
         "kerple": warm_ups.DEPENDS,
         "fire": warm_ups.INDEPENDENT,
         "alibi": warm_ups.UNDECIDED,  # nothing is copied
@@ -66,8 +66,8 @@ def test_the_dependence_on_the_warm_up_follows_the_declared_rule(tmp_path):
     ],
 )
 def test_an_outcome_needs_both_rates(intervals, means, expected):
-    of_rates = [warm_ups.Reading("fire", "", "", interval, means) for interval in intervals]
-    assert warm_ups.outcome(of_rates) == expected
+    by_rate = [warm_ups.Reading("fire", "", "", interval, means) for interval in intervals]
+    assert warm_ups.outcome(by_rate) == expected
 
 
 def test_a_study_without_an_encoding_is_refused(tmp_path):

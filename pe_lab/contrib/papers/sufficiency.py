@@ -57,10 +57,10 @@ def _has_no_run_above_chance(study: Study, name: str, metric: MetricSpec) -> boo
     row, point = study.by_name[name], metric.point
     levels = study.chance_levels
     # An answer has the same chance level without its end.
-    of_metric = levels["metric"] == metric.name.removesuffix("_without_end")
-    of_task = (levels["task"] == row["task_name"]) & of_metric
+    is_metric = levels["metric"] == metric.name.removesuffix("_without_end")
+    is_task = (levels["task"] == row["task_name"]) & is_metric
     lengths = point.lengths or [point.length_for(row["max_length"]) or 0] * 2
-    level = levels.loc[of_task & levels["length"].between(*lengths), "value"].mean()
+    level = levels.loc[is_task & levels["length"].between(*lengths), "value"].mean()
     values = compare.by_seed(study, name, metric).values()
     # Without levels, the mean is NaN.
     return bool(values) and bool(max(values) <= level + CHANCE_MARGIN)

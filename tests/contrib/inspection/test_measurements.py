@@ -124,9 +124,9 @@ def test_exposure_counts_positions_pairs_or_attention():
 
 
 def test_positions_that_an_encoding_in_attention_lacks_have_no_numbers():
-    found = measurements.measure(probe(OWN + "ShortTable"))
-    assert found["change by a common shift"] is None
-    assert 0 < found["unseen"] < 1  # it has twice the length
+    numbers = measurements.measure(probe(OWN + "ShortTable"))
+    assert numbers["change by a common shift"] is None
+    assert 0 < numbers["unseen"] < 1  # it has twice the length
     long = UntrainedEncoding({"name": OWN + "ShortTable"}, 32, width=16, num_heads=2)
     assert measurements.measure(long)["unseen"] is None
 
